@@ -6,7 +6,7 @@ use riposte_eval::TopicId;
 
 use crate::collection::Fault;
 use crate::index::{dense, inverted};
-use crate::reading::steps::Outputs;
+use crate::reading::ranking_steps::OutputProgress;
 
 /// A stage of a task that takes long enough to show its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,12 +77,12 @@ pub enum Event {
     Progress {
         done: usize,
         total: usize,
-        outputs: Option<Outputs>,
+        outputs: Option<OutputProgress>,
     },
     /// An event of the stage that opens or builds an index.
-    Index(inverted::Event),
+    Index(inverted::IndexEvent),
     /// An event of the stage that computes sentence vectors.
-    Dense(dense::Event),
+    Dense(dense::DenseEvent),
     /// The stage has ended, with a result or with an error.
     Ended,
 }

@@ -10,9 +10,9 @@ use crate::device::Compute;
 use crate::events::{Event, OnEvent};
 use crate::evidence::sentence::{self, Sentences};
 use crate::lazy::Lazy;
-use crate::reading::cross::Cross;
+use crate::reading::cross::CrossEncoder;
 use crate::reading::stance_encoder::StanceEncoder;
-use crate::weights::{CheckedModel, Entry, KeptWeights, ModelStatus, Models, Role};
+use crate::weights::{CheckedModel, KeptWeights, ModelEntry, ModelRole, ModelStatus, Models};
 use crate::wording::nearest;
 
 /// The installed model with this role: the one with this name or, without a name, the one that the user has chosen or the first that is installed.
@@ -22,18 +22,18 @@ use crate::wording::nearest;
 /// A model that the user named is not installed, or an installed model is damaged. To continue without it would silently change the results.
 pub fn find(
     models: &Models,
-    role: Role,
+    role: ModelRole,
     name: Option<&str>,
 ) -> Result<Result<CheckedModel, String>> {
     let name = name.or(models.chosen(role));
     let entries = models.catalogue().entries().iter();
-    let of_role: Vec<&Entry> = entries.filter(|entry| entry.role == role).collect();
+    let of_role: Vec<&ModelEntry> = entries.filter(|entry| entry.role == role).collect();
     // without a name, a ranking does not depend on what the user has added
-    let is_meant = |of: &&&Entry| match name {
+    let is_meant = |of: &&&ModelEntry| match name {
         Some(name) => of.name == name,
         None => of.added.is_none(),
     };
-    let candidates: Vec<&Entry> = of_role.iter().filter(is_meant).copied().collect();
+    let candidates: Vec<&ModelEntry> = of_role.iter().filter(is_meant).copied().collect();
     if let (Some(name), true) = (name, candidates.is_empty()) {
         let names: Vec<&str> = of_role.iter().map(|of| of.name.as_str()).collect();
         let meant = nearest(name, &names);
@@ -70,7 +70,7 @@ pub fn find(
         }
     }
     Ok(Err(match candidates.as_slice() {
-        [Entry { name: only, .. }] => {
+        [ModelEntry { name: only, .. }] => {
             format!("the model {only} is not installed; `riposte models fetch {only}` downloads it")
         }
         _ => format!("no {role} model is installed; `riposte models fetch {role}` downloads one"),
@@ -84,7 +84,11 @@ pub fn find(
 /// The sentence model is damaged; or the stance encoder is, which is a defect of the program.
 pub(crate) fn stance_base(models: &Models) -> Result<Result<CheckedModel, String>> {
     // the catalogue has it before all other sentence models
-    let found = find(&models.clone().with_sentence(None), Role::Sentence, None)?;
+    let found = find(
+        &models.clone().with_sentence(None),
+        ModelRole::Sentence,
+        None,
+    )?;
     let Ok(model) = &found else {
         return Ok(found);
     };
@@ -139,12 +143,12 @@ pub fn installed_stance_encoder(
 }
 
 /// The cross-encoder.
-pub fn cross(model: &CheckedModel, compute: Compute) -> Lazy<Cross> {
+pub fn cross(model: &CheckedModel, compute: Compute) -> Lazy<CrossEncoder> {
     let (dir, sha) = (model.dir.clone(), model.sha256.clone());
-    let producer = Cross::producer_of(&sha);
+    let producer = CrossEncoder::producer_of(&sha);
     let keep = KeptWeights::of(model, "cross", &producer);
     Lazy::new(producer, move || {
-        Cross::load_kept(&dir, &sha, compute.backend(), Some(&keep))
+        CrossEncoder::load_kept(&dir, &sha, compute.backend(), Some(&keep))
     })
 }
 
@@ -162,8 +166,8 @@ pub fn keep_packed<'n>(models: &Models, names: impl IntoIterator<Item = &'n str>
             continue;
         };
         let _ = match role {
-            Ok(Role::Sentence) => sentences(models, &model, compute).get().map(|_| ()),
-            Ok(Role::Cross) => cross(&model, compute).get().map(|_| ()),
+            Ok(ModelRole::Sentence) => sentences(models, &model, compute).get().map(|_| ()),
+            Ok(ModelRole::Cross) => cross(&model, compute).get().map(|_| ()),
             _ => Ok(()),
         };
     }
@@ -180,7 +184,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::weights::Catalogue;
+    use crate::weights::ModelCatalogue;
 
     /// Models of one file each, of which `installed` are there.
     fn models(dir: &Path, installed: &[&str]) -> Models {
@@ -195,7 +199,7 @@ mod tests {
             fs::write(dir.join(name).join("inner/f"), name).unwrap();
         }
         let all = ["small-v1", "large-v1", "other-v1"].map(entry).concat();
-        Models::with_catalogue(dir, Catalogue::parse(&all).unwrap())
+        Models::with_catalogue(dir, ModelCatalogue::parse(&all).unwrap())
     }
 
     #[test]
@@ -204,7 +208,7 @@ mod tests {
         let all = models(dir.path(), &["small-v1", "large-v1"]);
         let found = |name: Option<&str>, given: Option<&str>| {
             let models = all.clone().with_sentence(name.map(str::to_owned));
-            find(&models, Role::Sentence, given).map(|found| found.unwrap())
+            find(&models, ModelRole::Sentence, given).map(|found| found.unwrap())
         };
         let first = found(None, None).unwrap();
         assert_eq!(first.name, "small-v1");

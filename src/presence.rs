@@ -12,14 +12,14 @@ use crate::evidence::sentence::Sentences;
 use crate::evidence::store::Store;
 use crate::evidence::{clip, page, sentiment};
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
-use crate::index::images::Image;
+use crate::index::images::ImageEvidence;
 use crate::index::inverted::InvertedIndex;
 use crate::index::vector;
 use crate::language::other_language;
 use crate::reading::Reader;
 use crate::reading::pieces::truncate;
 use crate::reading::stance_encoder::StanceEncoder;
-use crate::score::presence::{Common, JUDGED, Presence};
+use crate::score::presence::{JUDGED, Presence, TopicMatch};
 use crate::score::windows::ReadWindows;
 use crate::wording::counted;
 
@@ -95,7 +95,7 @@ pub(crate) fn of_texts<'a>(
     let mut words = TopicWords::of(&topic.title);
     for (at, (id, (_, fields))) in ids.into_iter().zip(&texts).enumerate() {
         let common = match &cosines {
-            Some(cosines) => Common::Sentences(cosines[at]),
+            Some(cosines) => TopicMatch::Sentences(cosines[at]),
             None => words.shared(fields.iter().map(String::as_str)),
         };
         judged.insert(id.clone(), common.about());
@@ -130,7 +130,7 @@ pub(crate) fn of_images<'a>(
         if judged.contains_key(id) {
             continue;
         }
-        let Some(image) = Image::read(store, id, &left_out)? else {
+        let Some(image) = ImageEvidence::read(store, id, &left_out)? else {
             continue;
         };
         let common = match vector {
@@ -139,7 +139,7 @@ pub(crate) fn of_images<'a>(
                 let texts = texts.filter(|text| text.len() == vector.len());
                 let cosines = texts.map(|text| f64::from(vector::dot(text, vector)));
                 // an image without any text is like nothing
-                Common::Sentences(cosines.fold(0.0, f64::max))
+                TopicMatch::Sentences(cosines.fold(0.0, f64::max))
             }
             None => words.shared([image.ocr_text.as_str(), image.near_text.as_str()]),
         };
@@ -148,7 +148,7 @@ pub(crate) fn of_images<'a>(
     Ok(judged)
 }
 
-/// Whether the cosines of a sentence model are those that [`Common::about`] was learned from. Other models have other cosines for texts that are
+/// Whether the cosines of a sentence model are those that [`TopicMatch::about`] was learned from. Other models have other cosines for texts that are
 /// about the same.
 fn is_calibrated(producer: Option<&str>) -> bool {
     let sha = producer.and_then(Sentences::sha_of);
@@ -186,13 +186,13 @@ impl TopicWords {
         TopicWords { analyzer, terms }
     }
 
-    fn shared<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) -> Common {
+    fn shared<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) -> TopicMatch {
         let mut found = HashSet::new();
         for text in texts {
             let terms = analyzer::terms(&mut self.analyzer, text).into_iter();
             found.extend(terms.filter(|term| self.terms.contains(term)));
         }
-        Common::Words {
+        TopicMatch::Words {
             shared: found.len(),
             of: self.terms.len(),
         }

@@ -18,7 +18,7 @@ use ureq::typestate::AgentScope;
 use ureq::{Agent, Timeout};
 
 use crate::disk::regular;
-pub use progress::Progress;
+pub use progress::ProgressDisplay;
 pub(crate) use progress::Transfer;
 
 /// A host to which no connection is made within this time counts as unreachable.

@@ -10,9 +10,9 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::sentence::Sentences;
 use riposte::index::analyzer::Analyzer;
-use riposte::index::dense::{Unit, Vectors, Wanted};
-use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
-use riposte::index::passages::{Passages, Windows};
+use riposte::index::dense::{SearchUnit, Vectors, VectorsKey};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
+use riposte::index::passages::{PassageWindows, Passages};
 use riposte::index::search::SearchOptions;
 use riposte_nn::transformer::Backend;
 use serde_json::json;
@@ -49,12 +49,12 @@ pub fn run(options: &Options) -> Result<()> {
     let collection = TextCollection::Arguments(ArgumentCollection::open(&options.input)?);
     let analyzer = Analyzer::default();
     let dir = options.index.join("words.index");
-    let effort = Effort::default();
+    let effort = IndexingBudget::default();
     let index = InvertedIndex::open_or_build(&collection, &analyzer, &dir, effort, &mut |_| {})?;
     let model = Sentences::load(&options.encoder, Backend::Auto)?;
-    let wanted = Wanted {
+    let wanted = VectorsKey {
         field: "premises".to_owned(),
-        passages: Passages::Windows(Windows {
+        passages: Passages::Windows(PassageWindows {
             words: options.words,
             step: options.words,
             most: 1,
@@ -77,8 +77,9 @@ pub fn run(options: &Options) -> Result<()> {
         duplicates: true,
         portals: None,
     };
-    let search =
-        |queries: &[Vec<f32>]| vectors.search(&index, queries, Unit::Documents, search_options);
+    let search = |queries: &[Vec<f32>]| {
+        vectors.search(&index, queries, SearchUnit::Documents, search_options)
+    };
     let mut found = search(&queries)?;
     let (mut all_s, mut each_s) = (Vec::new(), Vec::new());
     for _ in 0..options.rounds {
@@ -108,7 +109,7 @@ pub fn run(options: &Options) -> Result<()> {
         write("queries.f32", &mut queries.iter().cloned())?;
         let pairs = |found: &Vec<_>| -> Vec<(u32, f32)> {
             let near = found.iter();
-            near.map(|near: &riposte::index::dense::Near| (near.document, near.cosine))
+            near.map(|near: &riposte::index::dense::NearPassage| (near.document, near.cosine))
                 .collect()
         };
         let found: Vec<Vec<(u32, f32)>> = found.iter().map(pairs).collect();

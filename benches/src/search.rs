@@ -11,8 +11,8 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::passages::PassageCollection;
 use riposte::collection::read_topics;
 use riposte::index::analyzer::Analyzer;
-use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
-use riposte::index::search::{Query, QueryPart, SearchOptions};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
+use riposte::index::search::{IndexQuery, QueryPart, SearchOptions};
 use riposte::index::similarity::Similarity;
 use riposte::runs::resources::Meter;
 use serde_json::json;
@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> Result<()> {
         &collection,
         &analyzer,
         &options.index,
-        Effort::default(),
+        IndexingBudget::default(),
         &mut |_| {},
     )?;
     let built = start.elapsed().as_secs_f64();
@@ -102,7 +102,7 @@ pub fn run(options: &Options) -> Result<()> {
             let parts = fields.iter().map(|(field, weight)| {
                 QueryPart::of_text(*field, *weight, &mut terms, &topic.title)
             });
-            let query = Query {
+            let query = IndexQuery {
                 parts: parts.collect(),
             };
             let found = index.search(&query, &similarity, search_options)?;

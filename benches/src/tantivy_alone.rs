@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use riposte::index::analyzer::{self, Analyzer};
-use riposte::index::inverted::{Effort, InvertedIndex};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex};
 use riposte::runs::resources::Meter;
 use serde_json::json;
 use tantivy::index::IndexSettings;
@@ -39,7 +39,7 @@ pub fn run(options: &Options) -> Result<()> {
     fs::create_dir(&options.output)
         .with_context(|| format!("cannot create {}", options.output.display()))?;
 
-    let Effort { threads, bytes } = Effort::default();
+    let IndexingBudget { threads, bytes } = IndexingBudget::default();
     let (start, meter) = (Instant::now(), Meter::start());
     let settings = IndexSettings {
         docstore_compress_dedicated_thread: false,

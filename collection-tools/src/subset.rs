@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use riposte::collection::images::{Entry, ImageCollection};
+use riposte::collection::images::{ImageCollection, ImageFolder};
 use riposte::collection::read_topics;
 use riposte_eval::topic::Topic;
 
@@ -133,12 +133,12 @@ fn choose<'c>(
     topics: &BTreeSet<&str>,
     qrels: &str,
     limit: usize,
-) -> Vec<&'c Entry> {
+) -> Vec<&'c ImageFolder> {
     let mut judged_for: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (topic, image) in qrels.lines().filter_map(judged) {
         judged_for.entry(image).or_default().insert(topic);
     }
-    let mut queues: BTreeMap<&str, Vec<(Reason, &Entry)>> =
+    let mut queues: BTreeMap<&str, Vec<(Reason, &ImageFolder)>> =
         topics.iter().map(|&topic| (topic, Vec::new())).collect();
     for entry in &collection.entries {
         let of = judged_for.get(entry.id.0.as_str());
@@ -163,7 +163,7 @@ fn choose<'c>(
             queue.into_iter().map(|(_, entry)| entry)
         })
         .collect();
-    let mut chosen: BTreeMap<&str, &Entry> = BTreeMap::new();
+    let mut chosen: BTreeMap<&str, &ImageFolder> = BTreeMap::new();
     while chosen.len() < limit {
         let before = chosen.len();
         for queue in &mut queues {
@@ -182,7 +182,7 @@ fn choose<'c>(
 }
 
 /// The topics whose searches found the image. Files that cannot be read are skipped here; `check` reports them.
-fn searches(entry: &Entry) -> BTreeSet<String> {
+fn searches(entry: &ImageFolder) -> BTreeSet<String> {
     let listing = entry.list(&mut Vec::new());
     listing
         .pages

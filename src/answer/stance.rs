@@ -13,7 +13,7 @@ use crate::reading::pieces::{Pieces, used_part};
 use crate::reading::stance_encoder::{Logits, StanceEncoder};
 use crate::score::object_stance::{self, MaskedLogits, Objects, PREFERENCE};
 use crate::score::side_taken;
-use crate::score::text_stance::{Model, Stances};
+use crate::score::text_stance::{Stances, TextStanceModel};
 
 /// A text, and the target of its stance.
 pub enum StanceQuestion {
@@ -34,7 +34,7 @@ impl StanceQuestion {
     /// How the text differs from everything that the stance encoder has learned from; `None` if it does not, or if the stance is towards objects.
     pub fn unlike(&self) -> Option<String> {
         match self {
-            StanceQuestion::Claim { text, .. } => Model::committed().unlike(text),
+            StanceQuestion::Claim { text, .. } => TextStanceModel::committed().unlike(text),
             StanceQuestion::Objects { .. } => None,
         }
     }
@@ -138,14 +138,14 @@ fn answer_one(
 ) -> (StanceAnswer, Option<Explanation>) {
     match question {
         StanceQuestion::Claim { claim, text } => {
-            let model = Model::committed();
+            let model = TextStanceModel::committed();
             (
                 StanceAnswer::Claim(model.stances(claim, text, logits)),
                 explain.then(|| model.explain(claim, text, logits)),
             )
         }
         StanceQuestion::Objects { objects, text } => {
-            let model = object_stance::Model::committed();
+            let model = object_stance::ObjectStanceModel::committed();
             let (text, _) = used_part(text);
             let logits: Option<&[MaskedLogits]> = logits.map(|logits| logits.as_chunks::<2>().0);
             let belief = model.belief(objects, text, logits);

@@ -9,7 +9,7 @@ use crate::collection::images::bytes_of;
 use crate::evidence::ocr::{self, OcrLine, Script, TextReader, backend};
 use crate::evidence::{guarded, picture};
 use crate::models;
-use crate::weights::{Models, Role};
+use crate::weights::{ModelRole, Models};
 
 /// Reads the text in pictures, with the OCR model that is installed (`riposte models fetch ocr`).
 ///
@@ -44,7 +44,7 @@ impl PictureReader {
         numeric: NumericMode,
         script: Script,
     ) -> Result<PictureReader> {
-        match models::find(models, Role::Ocr, name)? {
+        match models::find(models, ModelRole::Ocr, name)? {
             Ok(model) => Ok(PictureReader {
                 reader: ocr::load(&model, numeric, script)?,
             }),

@@ -15,7 +15,7 @@ use crate::debate::PER_SIDE;
 use crate::events::{Event, OnEvent, of_approach};
 use crate::files::explanations::KeepExplanations;
 use crate::files::{RUN_FILE, TopicSource, read_topics};
-use crate::index::inverted::Effort;
+use crate::index::inverted::IndexingBudget;
 use crate::ingest::extraction::ExtractionHost;
 use crate::recipes::settings::Setting;
 use crate::recipes::text_approach::TextApproach;
@@ -313,7 +313,7 @@ impl OneRun<'_> {
             base: self.base,
             models: &settings.models,
             compute: settings.options.precision.compute,
-            effort: Effort::on(settings.threads)?,
+            effort: IndexingBudget::on(settings.threads)?,
             // the first run has read the collection
             rehash: settings.rehash && self.is_first,
             stop,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::lines::without_nulls;
 use super::{print, print_json, shown, terminal};
-use riposte::datasets::{DataFile, Datasets, Entry, Status};
+use riposte::datasets::{DataFile, DatasetEntry, DatasetStatus, Datasets};
 
 #[derive(Subcommand)]
 pub(super) enum DatasetsCommand {
@@ -83,9 +83,9 @@ fn list(args: &DatasetsListArgs) -> Result<u8> {
     print(&format_args!("{}\n", shown(datasets.dir())))?;
     for entry in entries {
         let here = match datasets.status(entry)? {
-            Status::Complete { .. } => "here",
-            Status::Unfinished => "partly",
-            Status::Absent => "",
+            DatasetStatus::Complete { .. } => "here",
+            DatasetStatus::Unfinished => "partly",
+            DatasetStatus::Absent => "",
         };
         let line = format!(
             "  {:<width$}  {:<13}  {:>11}  {here:<6}  {}",
@@ -104,7 +104,10 @@ fn list(args: &DatasetsListArgs) -> Result<u8> {
 }
 
 /// The files of a data set, and of those that it uses.
-fn with_used<'d>(datasets: &'d Datasets, entry: &'d Entry) -> impl Iterator<Item = &'d DataFile> {
+fn with_used<'d>(
+    datasets: &'d Datasets,
+    entry: &'d DatasetEntry,
+) -> impl Iterator<Item = &'d DataFile> {
     let used = entry.uses.iter();
     let used = used.filter_map(|name| datasets.catalogue().find(name));
     used.chain([entry]).flat_map(|entry| entry.files_of(&[]))
@@ -132,10 +135,10 @@ fn info(args: &NameArgs) -> Result<u8> {
         return Ok(0);
     }
     let here = match datasets.status(entry)? {
-        Status::Complete { parts } if parts.is_empty() => "here".to_owned(),
-        Status::Complete { parts } => format!("here, with {}", parts.join(", ")),
-        Status::Unfinished => "partly here".to_owned(),
-        Status::Absent => "not here".to_owned(),
+        DatasetStatus::Complete { parts } if parts.is_empty() => "here".to_owned(),
+        DatasetStatus::Complete { parts } => format!("here, with {}", parts.join(", ")),
+        DatasetStatus::Unfinished => "partly here".to_owned(),
+        DatasetStatus::Absent => "not here".to_owned(),
     };
     let dir = shown(&datasets.dir_of(entry));
     let mut text = format!("{}\n", entry.name);
@@ -217,10 +220,10 @@ fn remove(args: &NameArgs) -> Result<u8> {
     Ok(0)
 }
 
-fn to_json(datasets: &Datasets, entry: &Entry) -> Result<Value> {
+fn to_json(datasets: &Datasets, entry: &DatasetEntry) -> Result<Value> {
     let status = datasets.status(entry)?;
     let parts = match &status {
-        Status::Complete { parts } => parts.as_slice(),
+        DatasetStatus::Complete { parts } => parts.as_slice(),
         _ => &[],
     };
     let files = entry.files.iter().map(|file| {
@@ -247,7 +250,7 @@ fn to_json(datasets: &Datasets, entry: &Entry) -> Result<Value> {
         "uses": entry.uses,
         "qrels": entry.qrels,
         "directory": datasets.dir_of(entry),
-        "complete": matches!(status, Status::Complete { .. }),
+        "complete": matches!(status, DatasetStatus::Complete { .. }),
         "parts": parts,
         "files": files,
     })))

@@ -25,7 +25,7 @@ use riposte::collection::task::Task;
 use riposte::collection::{Fault, FaultKind};
 use riposte::events::Event;
 use riposte::evidence::Channel;
-use riposte::evidence::extract::{Shard, Summary};
+use riposte::evidence::extract::{ExtractionSummary, Shard};
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::store::Store;
 use riposte::files::TopicSource;
@@ -280,7 +280,7 @@ pub(super) fn with_host<T>(run: impl FnOnce(&ExtractionHost) -> Result<T>) -> Re
 /// Prints the number of images, the state of each channel, and the seconds that each stage took.
 fn print_table(
     extraction: &Extraction,
-    summary: &Summary,
+    summary: &ExtractionSummary,
     ranking_stages: &[(&'static str, f64)],
 ) -> Result<()> {
     let (documents, computed) = (summary.documents, summary.computed);

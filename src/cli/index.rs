@@ -7,7 +7,7 @@ use super::progress::EventPrinter;
 use super::text_args::IndexArgs;
 use super::texts::print_all_verified;
 use super::{print, print_json, shown};
-use riposte::index::inverted::{Effort, InvertedIndex, Report};
+use riposte::index::inverted::{IndexReport, IndexingBudget, InvertedIndex};
 use riposte::ingest::index;
 use riposte::ingest::index::{IndexSettings, Indexed, IndexedVectors};
 
@@ -22,7 +22,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
         places: indexing.places(args.evidence.as_ref()),
         models: args.models.open()?,
         compute: args.models.compute(),
-        effort: Effort::on(indexing.threads)?,
+        effort: IndexingBudget::on(indexing.threads)?,
         rebuild: args.rebuild,
         rehash: args.rehash,
     };
@@ -91,7 +91,7 @@ fn describe(indexes: &[InvertedIndex], json: bool) -> Result<()> {
     Ok(())
 }
 
-fn table(report: &Report) -> String {
+fn table(report: &IndexReport) -> String {
     let (kind, directory) = (report.kind, shown(&report.directory));
     let size = report.bytes as f64 / 1e6;
     let mut lines = vec![

@@ -6,7 +6,7 @@ use super::image_args::InspectArgs;
 use super::progress::EventPrinter;
 use super::texts::print_verified;
 use super::{print, shown};
-use riposte::index::inverted::Effort;
+use riposte::index::inverted::IndexingBudget;
 use riposte::report::inspect;
 use riposte::report::place::ReportPlace;
 use riposte::report::shown::InspectSettings;
@@ -24,7 +24,7 @@ pub fn inspect(args: &InspectArgs) -> Result<u8> {
         topics: args.topics.clone(),
         qrels: args.qrels.clone(),
         places: indexing.places(args.evidence.as_ref()),
-        effort: Effort::on(indexing.threads)?,
+        effort: IndexingBudget::on(indexing.threads)?,
         place: ReportPlace::new(&args.output, args.single_file, depth, args.edition),
     };
     args.faults.check(&settings.inputs())?;

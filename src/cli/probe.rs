@@ -17,7 +17,7 @@ use riposte::ingest::extraction;
 use riposte::ingest::extraction::Trial;
 use riposte::ingest::extraction_settings::ExtractionSettings;
 use riposte::threads;
-use riposte::weights::Role;
+use riposte::weights::ModelRole;
 
 /// Maximum time for a document, including the loading of models. The largest documents take less than a minute on one core.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -84,7 +84,7 @@ fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) 
         ("--ocr", options.ocr.as_deref()),
         ("--clip", options.clip.as_deref()),
         ("--image-text", options.image_text.as_deref()),
-        ("--sentence", settings.models.chosen(Role::Sentence)),
+        ("--sentence", settings.models.chosen(ModelRole::Sentence)),
     ] {
         if let Some(model) = model {
             command.args([option, model]);

@@ -11,7 +11,7 @@ use super::faults::FaultLog;
 use super::notes::note;
 use riposte::events::{Event, Stage};
 use riposte::index::{dense, inverted};
-use riposte::reading::steps::{Outputs, StageOutputs, Step};
+use riposte::reading::ranking_steps::{OutputProgress, RankingStep, StageOutputs};
 use riposte::threads;
 
 /// The time between two lines if stderr is not a terminal.
@@ -146,7 +146,7 @@ pub(crate) struct EventPrinter {
     /// The progress of the current stage.
     progress: Option<StageProgress>,
     /// The model outputs of the current stage, for each step that has computed some.
-    outputs: HashMap<Step, StageOutputs>,
+    outputs: HashMap<RankingStep, StageOutputs>,
 }
 
 impl EventPrinter {
@@ -208,30 +208,30 @@ impl EventPrinter {
                     _ => self.show(done, Some(total), step),
                 }
             }
-            Event::Index(inverted::Event::Waiting) => {
+            Event::Index(inverted::IndexEvent::Waiting) => {
                 self.note("another riposte process is writing the index: waiting for it");
             }
-            Event::Index(inverted::Event::Outdated(why)) => {
+            Event::Index(inverted::IndexEvent::Outdated(why)) => {
                 self.note(&format!("rebuilding the index, because {why}"));
             }
-            Event::Index(inverted::Event::Damaged(what)) => {
+            Event::Index(inverted::IndexEvent::Damaged(what)) => {
                 self.note(&format!("rebuilding the index: {what}"));
             }
-            Event::Index(inverted::Event::Progress { documents, faults }) => {
+            Event::Index(inverted::IndexEvent::Progress { documents, faults }) => {
                 let faults = (faults > 0).then(|| format!("{faults} faults"));
                 self.show(documents as usize, None, faults.unwrap_or_default());
             }
-            Event::Dense(dense::Event::Waiting) => {
+            Event::Dense(dense::DenseEvent::Waiting) => {
                 self.note(
                     "another riposte process is computing the sentence vectors: waiting for it",
                 );
             }
-            Event::Dense(dense::Event::Damaged(count)) => {
+            Event::Dense(dense::DenseEvent::Damaged(count)) => {
                 self.note(&format!(
                     "{count} damaged records of sentence vectors are computed again"
                 ));
             }
-            Event::Dense(dense::Event::Progress { done, total }) => {
+            Event::Dense(dense::DenseEvent::Progress { done, total }) => {
                 self.show(done, Some(total), String::new());
             }
             Event::Ended => {
@@ -254,7 +254,7 @@ impl EventPrinter {
 
     /// The step of the model outputs, and their number in the current stage, such as "sentence vectors 120 of about 1,250". `finished` of all
     /// `items` of the stage are finished.
-    fn step(&mut self, outputs: Outputs, finished: usize, items: usize) -> String {
+    fn step(&mut self, outputs: OutputProgress, finished: usize, items: usize) -> String {
         let of_stage = self.outputs.entry(outputs.step).or_default();
         of_stage.add(outputs);
         let (done, (total, is_final)) = (of_stage.done(), of_stage.total(finished, items));

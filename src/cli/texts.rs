@@ -13,7 +13,7 @@ use riposte::api::request::{DoneTexts, WrittenRun};
 use riposte::api::{Approach, Collection, Request};
 use riposte::collection::task::Task;
 use riposte::files::TopicSource;
-use riposte::index::inverted::{self, InvertedIndex, Verified};
+use riposte::index::inverted::{self, InvertedIndex, VerifiedFiles};
 use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
 use riposte::runs::run_files::OutputSettings;
 use riposte::runs::service::ServiceRun;
@@ -46,7 +46,7 @@ pub fn rank(args: &TextArgs) -> Result<u8> {
 }
 
 /// Prints how much of an index was verified.
-pub(crate) fn print_verified(verified: Verified) {
+pub(crate) fn print_verified(verified: VerifiedFiles) {
     let (files, seconds) = (verified.files, verified.seconds);
     let size = verified.bytes as f64 / 1e6;
     say!("  index verified: {files} files, {size:.1} MB, {seconds:.3} s");

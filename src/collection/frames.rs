@@ -19,7 +19,7 @@ use riposte_eval::DocId;
 use riposte_eval::lines::Object;
 use serde::Deserialize;
 
-use super::images::{Entry, MAX_FILE_BYTES, is_document_id};
+use super::images::{ImageFolder, MAX_FILE_BYTES, is_document_id};
 
 /// Maximum length of a header, in bytes. It suffices for more than ten thousand files with the longest paths.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
@@ -60,7 +60,7 @@ struct FileHeader {
 #[derive(Debug)]
 pub struct FramedDocument {
     /// The document. Its directory is the one that its files were written to.
-    pub entry: Entry,
+    pub entry: ImageFolder,
     /// The directory that faults name instead.
     pub shown: PathBuf,
 }
@@ -103,7 +103,7 @@ pub fn read_frame(input: &mut dyn Read, into: &Path) -> Result<Option<FramedDocu
         shown: header
             .dir
             .unwrap_or_else(|| ["images", &id[..3], &id].iter().collect()),
-        entry: Entry { id: DocId(id), dir },
+        entry: ImageFolder { id: DocId(id), dir },
     };
     for file in &header.files {
         copy(file, input, &document.entry.dir)

@@ -16,7 +16,8 @@ use super::{Fault, FaultKind};
 use crate::disk::regular;
 pub(super) use documents::MAX_FILE_BYTES;
 pub use documents::{
-    CrawlRank, FileState, GivenTexts, ImageDocument, Listing, PageDocument, Unread, bytes_of,
+    CrawlRank, DocumentFiles, FileState, GivenTexts, ImageDocument, PageDocument, UnreadFile,
+    bytes_of,
 };
 
 /// The documents of an image collection, with the directory of each.
@@ -25,7 +26,7 @@ pub struct ImageCollection {
     /// The directory, as it was given to [`Self::open`].
     pub dir: PathBuf,
     /// The documents, sorted by id.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ImageFolder>,
     /// Files and directories in `images/` that do not belong to the layout.
     pub faults: Vec<Fault>,
     /// Whether the files of the documents are here. If not, no evidence can be computed.
@@ -34,7 +35,7 @@ pub struct ImageCollection {
 
 /// A document of the collection.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct ImageFolder {
     pub id: DocId,
     pub dir: PathBuf,
 }
@@ -55,7 +56,7 @@ impl ImageCollection {
         let mut faults = Vec::new();
         let mut misplaced =
             |path: &Path, what: &str| faults.push(fault(FaultKind::Layout, path, what));
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<ImageFolder> = Vec::new();
         for (prefix, is_dir) in list(&images)? {
             let name = file_name(&prefix);
             if !is_dir || !is_id(&name, 3) {
@@ -80,7 +81,7 @@ impl ImageCollection {
                     let what = format!("an id that does not begin with {name}; skipped");
                     misplaced(&dir, &what);
                 } else {
-                    entries.push(Entry { id, dir });
+                    entries.push(ImageFolder { id, dir });
                 }
             }
         }

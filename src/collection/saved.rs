@@ -44,14 +44,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// What was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SavedKind {
     Page,
     Picture,
 }
 
 /// A page or a picture.
 #[derive(Debug)]
-pub struct Saved {
+pub struct SavedFile {
     /// Where it was loaded from.
     pub location: String,
     pub bytes: Vec<u8>,
@@ -59,9 +59,9 @@ pub struct Saved {
     pub file: PathBuf,
 }
 
-impl Saved {
-    fn new(location: String, bytes: Vec<u8>, file: &Path) -> Saved {
-        Saved {
+impl SavedFile {
+    fn new(location: String, bytes: Vec<u8>, file: &Path) -> SavedFile {
+        SavedFile {
             location,
             bytes,
             file: file.to_owned(),
@@ -80,9 +80,9 @@ pub enum LeftOut {
 
 /// Something in a source.
 #[derive(Debug)]
-pub enum Found {
-    Page(Saved),
-    Picture(Saved),
+pub enum SavedItem {
+    Page(SavedFile),
+    Picture(SavedFile),
     /// Whoever refers to `from` gets what is at `to`.
     Redirect {
         from: String,
@@ -92,20 +92,20 @@ pub enum Found {
     Fault(Fault),
 }
 
-impl Found {
-    fn of(kind: Kind, saved: Saved) -> Found {
+impl SavedItem {
+    fn of(kind: SavedKind, saved: SavedFile) -> SavedItem {
         match kind {
-            Kind::Page => Found::Page(saved),
-            Kind::Picture => Found::Picture(saved),
+            SavedKind::Page => SavedItem::Page(saved),
+            SavedKind::Picture => SavedItem::Picture(saved),
         }
     }
 
-    fn fault(kind: Kind, file: &Path, what: impl Into<String>) -> Found {
+    fn fault(kind: SavedKind, file: &Path, what: impl Into<String>) -> SavedItem {
         let kind = match kind {
-            Kind::Page => FaultKind::Page,
-            Kind::Picture => FaultKind::Image,
+            SavedKind::Page => FaultKind::Page,
+            SavedKind::Picture => FaultKind::Image,
         };
-        Found::Fault(Fault::new(kind, file, None, what))
+        SavedItem::Fault(Fault::new(kind, file, None, what))
     }
 }
 
@@ -154,41 +154,47 @@ pub fn files(source: &Path) -> Result<(Vec<PathBuf>, usize)> {
 ///
 /// # Errors
 /// `found` fails. What is broken in the file is no error: it is passed to `found` as a fault.
-pub fn read(file: &Path, found: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
+pub fn read(file: &Path, found: &mut dyn FnMut(SavedItem) -> Result<()>) -> Result<()> {
     let name = file.file_name().unwrap_or_default();
     let name = name.to_string_lossy().to_lowercase();
     if let Some(what) = foreign(&name) {
-        return found(Found::fault(Kind::Page, file, what));
+        return found(SavedItem::fault(SavedKind::Page, file, what));
     }
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let kind = match extension {
-        "html" | "htm" | "xhtml" | "xht" => Kind::Page,
+        "html" | "htm" | "xhtml" | "xht" => SavedKind::Page,
         "mhtml" | "mht" => return read_mhtml(file, found),
         "wacz" => return read_archive(file, wacz::read, found),
         _ if is_warc(&name) => return read_archive(file, read_warc, found),
-        _ if PICTURES.contains(&extension) => Kind::Picture,
+        _ if PICTURES.contains(&extension) => SavedKind::Picture,
         // browsers and wget save pages and pictures under the names that their addresses have: `picture`, `page.php?id=1`
         _ => match kind_by_beginning(file) {
             Ok(Some(kind)) => kind,
             Ok(None) => return Ok(()),
-            Err(error) => return found(Found::fault(Kind::Picture, file, error.to_string())),
+            Err(error) => {
+                return found(SavedItem::fault(
+                    SavedKind::Picture,
+                    file,
+                    error.to_string(),
+                ));
+            }
         },
     };
     match regular::read(file, MAX_FILE_BYTES) {
         Ok(bytes) => {
             let path = std::path::absolute(file);
             let path = path.with_context(|| format!("cannot read {}", file.display()))?;
-            let saved = Saved::new(location::of_file(&path), bytes, file);
-            found(Found::of(kind, saved))
+            let saved = SavedFile::new(location::of_file(&path), bytes, file);
+            found(SavedItem::of(kind, saved))
         }
-        Err(error) => found(Found::fault(kind, file, error.to_string())),
+        Err(error) => found(SavedItem::fault(kind, file, error.to_string())),
     }
 }
 
-fn read_mhtml(file: &Path, found: &mut dyn FnMut(Found) -> Result<()>) -> Result<()> {
+fn read_mhtml(file: &Path, found: &mut dyn FnMut(SavedItem) -> Result<()>) -> Result<()> {
     let bytes = match regular::read(file, MAX_MHTML_BYTES) {
         Ok(bytes) => bytes,
-        Err(error) => return found(Found::fault(Kind::Page, file, error.to_string())),
+        Err(error) => return found(SavedItem::fault(SavedKind::Page, file, error.to_string())),
     };
     or_fault(file, found, |found| mhtml::read(&bytes, file, found))
 }
@@ -196,26 +202,30 @@ fn read_mhtml(file: &Path, found: &mut dyn FnMut(Found) -> Result<()>) -> Result
 /// Reads a file by `read`. If that fails and `found` did not, the file is broken, which is a fault.
 fn or_fault(
     file: &Path,
-    found: &mut dyn FnMut(Found) -> Result<()>,
-    read: impl FnOnce(&mut dyn FnMut(Found) -> Result<()>) -> Result<()>,
+    found: &mut dyn FnMut(SavedItem) -> Result<()>,
+    read: impl FnOnce(&mut dyn FnMut(SavedItem) -> Result<()>) -> Result<()>,
 ) -> Result<()> {
     let mut failed = false;
     match read(&mut |one| found(one).inspect_err(|_| failed = true)) {
-        Err(error) if !failed => found(Found::fault(Kind::Page, file, format!("{error:#}"))),
+        Err(error) if !failed => found(SavedItem::fault(
+            SavedKind::Page,
+            file,
+            format!("{error:#}"),
+        )),
         result => result,
     }
 }
 
-type ReadArchive = fn(fs::File, &Path, &mut dyn FnMut(Found) -> Result<()>) -> Result<()>;
+type ReadArchive = fn(fs::File, &Path, &mut dyn FnMut(SavedItem) -> Result<()>) -> Result<()>;
 
 fn read_archive(
     file: &Path,
     read: ReadArchive,
-    found: &mut dyn FnMut(Found) -> Result<()>,
+    found: &mut dyn FnMut(SavedItem) -> Result<()>,
 ) -> Result<()> {
     let opened = match regular::open(file) {
         Ok(opened) => opened,
-        Err(error) => return found(Found::fault(Kind::Page, file, error.to_string())),
+        Err(error) => return found(SavedItem::fault(SavedKind::Page, file, error.to_string())),
     };
     or_fault(file, found, |found| read(opened, file, found))
 }
@@ -223,7 +233,7 @@ fn read_archive(
 fn read_warc(
     input: fs::File,
     file: &Path,
-    found: &mut dyn FnMut(Found) -> Result<()>,
+    found: &mut dyn FnMut(SavedItem) -> Result<()>,
 ) -> Result<()> {
     let size = input.metadata().map_or(0, |found| found.len());
     warc::read(input, size, file, &|_| true, found)
@@ -287,15 +297,15 @@ fn foreign(name: &str) -> Option<&'static str> {
 /// Number of bytes from which a picture or a page is recognised.
 const MAGIC_BYTES: u64 = 512;
 
-fn kind_by_beginning(file: &Path) -> std::io::Result<Option<Kind>> {
+fn kind_by_beginning(file: &Path) -> std::io::Result<Option<SavedKind>> {
     let mut start = Vec::new();
     regular::open(file)?
         .take(MAGIC_BYTES)
         .read_to_end(&mut start)?;
     Ok(if image::guess_format(&start).is_ok() {
-        Some(Kind::Picture)
+        Some(SavedKind::Picture)
     } else {
-        begins_as_page(&start).then_some(Kind::Page)
+        begins_as_page(&start).then_some(SavedKind::Page)
     })
 }
 
@@ -317,13 +327,13 @@ fn begins_as_page(start: &[u8]) -> bool {
 }
 
 /// What bytes are, by the type that a server gives them and by their beginning. `None` for style sheets, scripts and the like.
-fn kind_of(media_type: &str, bytes: &[u8]) -> Option<Kind> {
+fn kind_of(media_type: &str, bytes: &[u8]) -> Option<SavedKind> {
     if image::guess_format(bytes).is_ok() {
-        return Some(Kind::Picture);
+        return Some(SavedKind::Picture);
     }
     match media_type {
-        "text/html" | "application/xhtml+xml" => Some(Kind::Page),
-        other if other.starts_with("image/") => Some(Kind::Picture),
+        "text/html" | "application/xhtml+xml" => Some(SavedKind::Page),
+        other if other.starts_with("image/") => Some(SavedKind::Picture),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::entry_name::{self, Taken};
+use super::entry_name::{self, ExtractedPath};
 use crate::collection::task::Task;
 use crate::directories::CATALOGUE_VARIABLE;
 use crate::disk::{is_hex, is_plain_name, regular};
@@ -42,7 +42,7 @@ pub struct DataFile {
     /// Where the file goes, if it is no archive.
     pub to: Option<String>,
     #[serde(default)]
-    pub unpack: Vec<Taken>,
+    pub unpack: Vec<ExtractedPath>,
 }
 
 impl DataFile {
@@ -71,7 +71,7 @@ impl DataFile {
 /// A data set of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct DatasetEntry {
     /// Also the name of its directory.
     pub name: String,
     /// Other names, such as the ids of ir_datasets.
@@ -95,7 +95,7 @@ pub struct Entry {
     pub files: Vec<DataFile>,
 }
 
-impl Entry {
+impl DatasetEntry {
     /// The files without which the data set is incomplete, and those of the given parts.
     pub fn files_of<'a>(&'a self, parts: &'a [String]) -> impl Iterator<Item = &'a DataFile> {
         let is_meant = |part: &String| parts.iter().any(|other| other == part || other == "all");
@@ -127,22 +127,23 @@ impl Entry {
 /// The data sets of the catalogue, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Catalogue {
+pub struct DatasetCatalogue {
     #[serde(rename = "dataset")]
-    entries: Vec<Entry>,
+    entries: Vec<DatasetEntry>,
 }
 
-impl Catalogue {
+impl DatasetCatalogue {
     /// The catalogue that `RIPOSTE_DATASETS_CATALOGUE` names, or else the one that is compiled into the program.
     ///
     /// # Errors
     /// The file cannot be read, or something in it is wrong.
-    pub fn chosen() -> Result<Catalogue> {
+    pub fn chosen() -> Result<DatasetCatalogue> {
         match std::env::var_os(CATALOGUE_VARIABLE).filter(|value| !value.is_empty()) {
-            None => Catalogue::embedded(),
+            None => DatasetCatalogue::embedded(),
             Some(path) => {
                 let path = PathBuf::from(path);
-                let read = || Catalogue::parse(&regular::read_text(&path, MAX_CATALOGUE_BYTES)?);
+                let read =
+                    || DatasetCatalogue::parse(&regular::read_text(&path, MAX_CATALOGUE_BYTES)?);
                 read().with_context(|| {
                     let path = path.display();
                     format!("cannot use the catalogue {path} of ${CATALOGUE_VARIABLE}")
@@ -153,15 +154,15 @@ impl Catalogue {
 
     /// # Errors
     /// The program was built with a broken catalogue.
-    pub fn embedded() -> Result<Catalogue> {
-        Catalogue::parse(include_str!("../../datasets/datasets.toml"))
+    pub fn embedded() -> Result<DatasetCatalogue> {
+        DatasetCatalogue::parse(include_str!("../../datasets/datasets.toml"))
             .context("cannot use the embedded datasets/datasets.toml")
     }
 
     /// # Errors
     /// A name, address, size, checksum or place is malformed, a name occurs twice, or a data set uses another that does not come before it.
-    pub fn parse(toml: &str) -> Result<Catalogue> {
-        let catalogue: Catalogue = toml::from_str(toml)?;
+    pub fn parse(toml: &str) -> Result<DatasetCatalogue> {
+        let catalogue: DatasetCatalogue = toml::from_str(toml)?;
         let mut names: BTreeSet<&str> = BTreeSet::new();
         for entry in &catalogue.entries {
             let name = &entry.name;
@@ -200,12 +201,12 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[DatasetEntry] {
         &self.entries
     }
 
     /// The data set with this name or alias.
-    pub fn find(&self, name: &str) -> Option<&Entry> {
+    pub fn find(&self, name: &str) -> Option<&DatasetEntry> {
         self.entries.iter().find(|entry| entry.is_named(name))
     }
 
@@ -213,7 +214,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// There is no such data set. The message names one with a similar name.
-    pub fn entry(&self, name: &str) -> Result<&Entry> {
+    pub fn entry(&self, name: &str) -> Result<&DatasetEntry> {
         self.find(name).with_context(|| {
             let near = self.entries.iter().min_by_key(|e| distance(&e.name, name));
             let near = near.filter(|e| distance(&e.name, name) <= e.name.len() / 3);
@@ -271,7 +272,7 @@ fn check_file(file: &DataFile) -> Result<()> {
     if let Some(to) = &file.to {
         check_place(to)?;
     }
-    for Taken { from, to } in &file.unpack {
+    for ExtractedPath { from, to } in &file.unpack {
         ensure!(
             from.ends_with('/') == to.ends_with('/') || from.is_empty(),
             "{from:?} and {to:?} must both be directories, which end in /, or both files"

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// What is taken out of an archive, and where it goes. A path that ends in / is a directory with all that is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Taken {
+pub struct ExtractedPath {
     pub from: String,
     pub to: String,
 }
@@ -90,19 +90,21 @@ pub(super) fn is_reserved(path: &Path) -> bool {
 ///
 /// # Errors
 /// The name is hostile. The message names it.
-pub(super) fn place(taken: &[Taken], name: &str) -> Result<Option<PathBuf>> {
+pub(super) fn place(taken: &[ExtractedPath], name: &str) -> Result<Option<PathBuf>> {
     let name = name.strip_prefix("./").unwrap_or(name);
     check_inside(name)?;
     // publishers often put everything into one directory
     let below = name.split_once('/').map(|(_, below)| below);
     let found = [Some(name), below].into_iter().flatten().find_map(|name| {
-        taken.iter().find_map(|Taken { from, to }| match from {
-            from if from.is_empty() || from.ends_with('/') => {
-                let rest = name.strip_prefix(from.as_str())?;
-                (!rest.is_empty()).then(|| format!("{to}{rest}"))
-            }
-            from => (name == from).then(|| to.clone()),
-        })
+        taken
+            .iter()
+            .find_map(|ExtractedPath { from, to }| match from {
+                from if from.is_empty() || from.ends_with('/') => {
+                    let rest = name.strip_prefix(from.as_str())?;
+                    (!rest.is_empty()).then(|| format!("{to}{rest}"))
+                }
+                from => (name == from).then(|| to.clone()),
+            })
     });
     let Some(place) = found else {
         return Ok(None);
@@ -125,9 +127,9 @@ pub(super) fn place(taken: &[Taken], name: &str) -> Result<Option<PathBuf>> {
 mod tests {
     use super::*;
 
-    fn taken(from: &str, to: &str) -> Vec<Taken> {
+    fn taken(from: &str, to: &str) -> Vec<ExtractedPath> {
         let (from, to) = (from.to_owned(), to.to_owned());
-        vec![Taken { from, to }]
+        vec![ExtractedPath { from, to }]
     }
 
     #[test]

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::entry_name::{MARKER, UNFINISHED};
 use super::unpack::{self, Done};
-use super::{DataFile, Datasets, Entry, Installed, Marker, Status, lock};
+use super::{DataFile, DatasetEntry, DatasetRecord, DatasetStatus, Datasets, InstalledFile, lock};
 use crate::disk::{Stamp, parent, read_record, regular, sha256_of, write_record};
-use crate::web::Progress;
-use sources::Sources;
+use crate::web::ProgressDisplay;
+use sources::DatasetSources;
 
 /// What is to be got.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct DatasetRequest {
     /// Names or aliases.
     pub names: Vec<String>,
     /// Parts besides the files without which a data set is incomplete; `all` means all parts.
@@ -33,7 +33,7 @@ pub struct Asked {
 /// What became of a data set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
-pub enum Outcome {
+pub enum DatasetOutcome {
     /// All of it was there before.
     Here,
     Got {
@@ -47,39 +47,39 @@ pub enum Outcome {
 
 /// A data set with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Got {
+pub struct FetchedDataset {
     pub name: String,
     pub directory: PathBuf,
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: DatasetOutcome,
 }
 
-impl Got {
+impl FetchedDataset {
     pub fn has_failed(&self) -> bool {
-        matches!(self.outcome, Outcome::Failed { .. })
+        matches!(self.outcome, DatasetOutcome::Failed { .. })
     }
 }
 
-impl fmt::Display for Got {
+impl fmt::Display for FetchedDataset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, dir) = (&self.name, self.directory.display());
         match &self.outcome {
-            Outcome::Here => writeln!(f, "{name}: already here, in {dir}"),
-            Outcome::Got { bytes } => {
+            DatasetOutcome::Here => writeln!(f, "{name}: already here, in {dir}"),
+            DatasetOutcome::Got { bytes } => {
                 writeln!(
                     f,
                     "{name}: complete, {} got, in {dir}",
                     DecimalBytes(*bytes)
                 )
             }
-            Outcome::Failed { why } => writeln!(f, "{name}: {why}"),
+            DatasetOutcome::Failed { why } => writeln!(f, "{name}: {why}"),
         }
     }
 }
 
 /// `.get/FILE.toml`: what has been done with a file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Step {
+struct FileProgress {
     /// The state of the downloaded file when it was checked.
     stamp: String,
     /// The number of entries of an archive that are in place.
@@ -89,7 +89,7 @@ struct Step {
     #[serde(default)]
     is_done: bool,
     #[serde(default)]
-    installed: Installed,
+    installed: InstalledFile,
 }
 
 /// Gets what is asked for and not there yet.
@@ -97,22 +97,26 @@ struct Step {
 /// # Errors
 /// A name or part is unknown, a licence is not accepted, or the disk has too little room: then nothing is fetched. A data set that cannot be got is
 /// not an error; its outcome says why.
-pub fn get(datasets: &Datasets, asked: &Asked, progress: &Progress) -> Result<Vec<Got>> {
+pub fn get(
+    datasets: &Datasets,
+    asked: &DatasetRequest,
+    progress: &ProgressDisplay,
+) -> Result<Vec<FetchedDataset>> {
     let entries = chosen(datasets, asked)?;
     check_consent(&entries, asked)?;
-    let missing: Vec<(&Entry, Vec<&DataFile>)> = entries
+    let missing: Vec<(&DatasetEntry, Vec<&DataFile>)> = entries
         .iter()
         .map(|entry| Ok((*entry, missing(datasets, entry, &asked.parts)?)))
         .collect::<Result<_>>()?;
     space::check(datasets, &missing, progress)?;
-    let mut sources = Sources::new(asked.mirror.as_deref())?;
+    let mut sources = DatasetSources::new(asked.mirror.as_deref())?;
     let mut all = Vec::new();
     for (entry, files) in missing {
         let got = get_one(datasets, entry, &files, &all, &mut sources, progress);
-        let outcome = got.unwrap_or_else(|error| Outcome::Failed {
+        let outcome = got.unwrap_or_else(|error| DatasetOutcome::Failed {
             why: format!("{error:#}"),
         });
-        all.push(Got {
+        all.push(FetchedDataset {
             name: entry.name.clone(),
             directory: datasets.dir_of(entry),
             outcome,
@@ -122,9 +126,9 @@ pub fn get(datasets: &Datasets, asked: &Asked, progress: &Progress) -> Result<Ve
 }
 
 /// The data sets that are asked for, each after those that it uses.
-fn chosen<'d>(datasets: &'d Datasets, asked: &Asked) -> Result<Vec<&'d Entry>> {
+fn chosen<'d>(datasets: &'d Datasets, asked: &DatasetRequest) -> Result<Vec<&'d DatasetEntry>> {
     let catalogue = datasets.catalogue();
-    let mut chosen: Vec<&Entry> = Vec::new();
+    let mut chosen: Vec<&DatasetEntry> = Vec::new();
     for name in &asked.names {
         let entry = catalogue.entry(name)?;
         let used = entry.uses.iter().map(|used| catalogue.entry(used));
@@ -147,7 +151,7 @@ fn chosen<'d>(datasets: &'d Datasets, asked: &Asked) -> Result<Vec<&'d Entry>> {
     Ok(chosen)
 }
 
-fn check_consent(entries: &[&Entry], asked: &Asked) -> Result<()> {
+fn check_consent(entries: &[&DatasetEntry], asked: &DatasetRequest) -> Result<()> {
     if asked.accept_licence {
         return Ok(());
     }
@@ -163,10 +167,10 @@ fn check_consent(entries: &[&Entry], asked: &Asked) -> Result<()> {
 /// The files that are not in place.
 fn missing<'e>(
     datasets: &Datasets,
-    entry: &'e Entry,
+    entry: &'e DatasetEntry,
     parts: &[String],
 ) -> Result<Vec<&'e DataFile>> {
-    let marker: Marker = read_record(&datasets.dir_of(entry).join(MARKER))?;
+    let marker: DatasetRecord = read_record(&datasets.dir_of(entry).join(MARKER))?;
     let files = entry.files.iter().filter(|file| {
         let is_meant = entry.files_of(parts).any(|other| other.file == file.file);
         is_meant && !marker.file.contains_key(&file.file)
@@ -176,22 +180,22 @@ fn missing<'e>(
 
 fn get_one(
     datasets: &Datasets,
-    entry: &Entry,
+    entry: &DatasetEntry,
     files: &[&DataFile],
-    before: &[Got],
-    sources: &mut Sources,
-    progress: &Progress,
-) -> Result<Outcome> {
+    before: &[FetchedDataset],
+    sources: &mut DatasetSources,
+    progress: &ProgressDisplay,
+) -> Result<DatasetOutcome> {
     let dir = datasets.dir_of(entry);
     if files.is_empty() {
         // what a killed process did not come to remove
-        if matches!(datasets.status(entry)?, Status::Complete { .. })
+        if matches!(datasets.status(entry)?, DatasetStatus::Complete { .. })
             && let Ok(_lock) = lock(&dir, &entry.name)
         {
             let _ = fs::remove_dir_all(dir.join(UNFINISHED));
         }
         progress.log(&format!("{}: already here", entry.name));
-        return Ok(Outcome::Here);
+        return Ok(DatasetOutcome::Here);
     }
     for used in before.iter().filter(|got| entry.uses.contains(&got.name)) {
         ensure!(
@@ -202,7 +206,7 @@ fn get_one(
     }
     let _lock = lock(&dir, &entry.name)?;
     let marker = dir.join(MARKER);
-    let mut record: Marker = read_record(&marker)?;
+    let mut record: DatasetRecord = read_record(&marker)?;
     record.name.clone_from(&entry.name);
     let mut bytes = 0;
     let mut failures = BTreeMap::new();
@@ -242,7 +246,7 @@ fn get_one(
     sync_directory(&dir);
     // the next `get` removes it, if this cannot
     let _ = fs::remove_dir_all(dir.join(UNFINISHED));
-    Ok(Outcome::Got { bytes })
+    Ok(DatasetOutcome::Got { bytes })
 }
 
 /// A file that is being got.
@@ -252,17 +256,17 @@ struct Getting<'a> {
     unfinished: PathBuf,
     /// The file's name in messages.
     name: String,
-    entry: &'a Entry,
+    entry: &'a DatasetEntry,
     file: &'a DataFile,
-    progress: &'a Progress,
+    progress: &'a ProgressDisplay,
 }
 
 impl Getting<'_> {
-    fn get(&self, sources: &mut Sources) -> Result<Installed> {
+    fn get(&self, sources: &mut DatasetSources) -> Result<InstalledFile> {
         let record = self.unfinished.join(format!("{}.toml", self.file.file));
         let archive = self.unfinished.join(&self.file.file);
         // a record that cannot be read costs a download
-        let mut step: Step = read_record(&record).unwrap_or_default();
+        let mut step: FileProgress = read_record(&record).unwrap_or_default();
         if step.is_done || self.is_in_place(&archive, &step)? {
             return Ok(step.installed);
         }
@@ -288,7 +292,7 @@ impl Getting<'_> {
     }
 
     /// Whether a file that is no archive got its place before a process was killed.
-    fn is_in_place(&self, archive: &Path, step: &Step) -> Result<bool> {
+    fn is_in_place(&self, archive: &Path, step: &FileProgress) -> Result<bool> {
         let Some(to) = &self.file.to else {
             return Ok(false);
         };
@@ -300,7 +304,12 @@ impl Getting<'_> {
     }
 
     /// Downloads the file and checks it, unless that is done.
-    fn download(&self, archive: &Path, step: &mut Step, sources: &mut Sources) -> Result<()> {
+    fn download(
+        &self,
+        archive: &Path,
+        step: &mut FileProgress,
+        sources: &mut DatasetSources,
+    ) -> Result<()> {
         if regular::is_file(archive)? {
             let reading = || format!("cannot read {}", archive.display());
             let stamp = Stamp::of(&fs::metadata(archive).with_context(reading)?).text;
@@ -310,21 +319,21 @@ impl Getting<'_> {
             // a process was killed before it could note that it had checked the file
             if let Ok(sha256) = sources::check(archive, self.file, None) {
                 if sha256 != step.installed.sha256 {
-                    *step = Step::default();
+                    *step = FileProgress::default();
                     step.installed.from = "an interrupted download".to_owned();
                 }
                 return note_checked(archive, sha256, step);
             }
             fs::remove_file(archive).with_context(reading)?;
         }
-        *step = Step::default();
+        *step = FileProgress::default();
         let names = (self.entry.name.as_str(), self.name.as_str());
         let (sha256, from) = sources.fetch(self.file, names, archive, self.progress)?;
         step.installed.from = from;
         note_checked(archive, sha256, step)
     }
 
-    fn unpack(&self, archive: &Path, record: &Path, step: &mut Step) -> Result<()> {
+    fn unpack(&self, archive: &Path, record: &Path, step: &mut FileProgress) -> Result<()> {
         let announced =
             unpack::announced(archive, self.file).with_context(|| self.stays(archive))?;
         let rest = announced
@@ -374,7 +383,7 @@ impl Getting<'_> {
 }
 
 /// Notes that a downloaded file has been checked.
-fn note_checked(archive: &Path, sha256: String, step: &mut Step) -> Result<()> {
+fn note_checked(archive: &Path, sha256: String, step: &mut FileProgress) -> Result<()> {
     let metadata = fs::metadata(archive);
     let metadata = metadata.with_context(|| format!("cannot read {}", archive.display()))?;
     step.stamp = Stamp::of(&metadata).text;

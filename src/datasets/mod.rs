@@ -8,9 +8,9 @@ mod entry_name;
 mod get;
 mod unpack;
 
-pub use catalogue::{Catalogue, DataFile, Entry};
-pub use entry_name::Taken;
-pub use get::{Asked, Got, get};
+pub use catalogue::{DataFile, DatasetCatalogue, DatasetEntry};
+pub use entry_name::ExtractedPath;
+pub use get::{DatasetRequest, FetchedDataset, get};
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -33,16 +33,16 @@ const LOCK: &str = "lock";
 
 /// `dataset.toml`: the files of a data set that are in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Marker {
+struct DatasetRecord {
     #[serde(default)]
     name: String,
     #[serde(default)]
-    file: BTreeMap<String, Installed>,
+    file: BTreeMap<String, InstalledFile>,
 }
 
 /// A file that is in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Installed {
+struct InstalledFile {
     bytes: u64,
     sha256: String,
     /// The address or path that it came from.
@@ -56,7 +56,7 @@ struct Installed {
 
 /// Whether a data set is here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum DatasetStatus {
     Absent,
     /// A `get` was interrupted; the next one goes on.
     Unfinished,
@@ -70,7 +70,7 @@ pub enum Status {
 #[derive(Clone, Debug)]
 pub struct Datasets {
     dir: PathBuf,
-    catalogue: Catalogue,
+    catalogue: DatasetCatalogue,
 }
 
 impl Datasets {
@@ -83,7 +83,7 @@ impl Datasets {
         let dir = std::path::absolute(&dir);
         Ok(Datasets {
             dir: dir.context("the directory of the data sets has no path")?,
-            catalogue: Catalogue::chosen()?,
+            catalogue: DatasetCatalogue::chosen()?,
         })
     }
 
@@ -91,30 +91,30 @@ impl Datasets {
         &self.dir
     }
 
-    pub fn catalogue(&self) -> &Catalogue {
+    pub fn catalogue(&self) -> &DatasetCatalogue {
         &self.catalogue
     }
 
     /// The directory of a data set. It need not exist.
-    pub fn dir_of(&self, entry: &Entry) -> PathBuf {
+    pub fn dir_of(&self, entry: &DatasetEntry) -> PathBuf {
         self.dir.join(&entry.name)
     }
 
     /// # Errors
     /// The record of what is there cannot be read.
-    pub fn status(&self, entry: &Entry) -> Result<Status> {
+    pub fn status(&self, entry: &DatasetEntry) -> Result<DatasetStatus> {
         let dir = self.dir_of(entry);
-        let marker: Marker = read_record(&dir.join(MARKER))?;
+        let marker: DatasetRecord = read_record(&dir.join(MARKER))?;
         let is_here = |file: &DataFile| marker.file.contains_key(&file.file);
         if !marker.file.is_empty() && entry.files_of(&[]).all(is_here) {
             let of_part = |file: &DataFile| file.part.clone().filter(|_| is_here(file));
             let parts = entry.files.iter().filter_map(of_part).collect();
-            return Ok(Status::Complete { parts });
+            return Ok(DatasetStatus::Complete { parts });
         }
         let begun = regular::exists(&dir.join(UNFINISHED));
         match begun.with_context(|| format!("cannot read {}", dir.display()))? {
-            true => Ok(Status::Unfinished),
-            false => Ok(Status::Absent),
+            true => Ok(DatasetStatus::Unfinished),
+            false => Ok(DatasetStatus::Absent),
         }
     }
 
@@ -122,11 +122,11 @@ impl Datasets {
     ///
     /// # Errors
     /// It is not, or not completely. The message says which command gets it, and how large it is.
-    fn complete(&self, entry: &Entry) -> Result<PathBuf> {
+    fn complete(&self, entry: &DatasetEntry) -> Result<PathBuf> {
         let here = match self.status(entry)? {
-            Status::Complete { .. } => return Ok(self.dir_of(entry)),
-            Status::Unfinished => "only partly here",
-            Status::Absent => "not here",
+            DatasetStatus::Complete { .. } => return Ok(self.dir_of(entry)),
+            DatasetStatus::Unfinished => "only partly here",
+            DatasetStatus::Absent => "not here",
         };
         let name = &entry.name;
         let consent = entry.consent.as_ref().map_or("", |_| " --accept-licence");
@@ -140,20 +140,21 @@ impl Datasets {
     }
 
     /// The bytes to download for a data set, with those that it uses and that are not here. At most, if nobody has published all sizes.
-    pub fn bytes_with_used(&self, entry: &Entry) -> u64 {
+    pub fn bytes_with_used(&self, entry: &DatasetEntry) -> u64 {
         let used = entry
             .uses
             .iter()
             .filter_map(|name| self.catalogue.find(name));
-        let missing = used.filter(|e| !matches!(self.status(e), Ok(Status::Complete { .. })));
-        entry.bytes() + missing.map(Entry::bytes).sum::<u64>()
+        let missing =
+            used.filter(|e| !matches!(self.status(e), Ok(DatasetStatus::Complete { .. })));
+        entry.bytes() + missing.map(DatasetEntry::bytes).sum::<u64>()
     }
 
     /// Removes what is there of a data set. Returns whether there was anything.
     ///
     /// # Errors
     /// Another process is getting it, or it cannot be removed.
-    pub fn remove(&self, entry: &Entry) -> Result<bool> {
+    pub fn remove(&self, entry: &DatasetEntry) -> Result<bool> {
         let dir = self.dir_of(entry);
         let removing = || format!("cannot remove {}", dir.display());
         let is_there = |name: &str| regular::exists(&dir.join(name)).with_context(removing);
@@ -198,7 +199,7 @@ fn lock(dir: &Path, name: &str) -> Result<File> {
 ///
 /// # Errors
 /// There is no data set of the name after `dataset:`, or the catalogue cannot be used.
-fn meant(word: &Path) -> Result<Option<(Datasets, Entry)>> {
+fn meant(word: &Path) -> Result<Option<(Datasets, DatasetEntry)>> {
     let Some(text) = word.to_str() else {
         return Ok(None);
     };
@@ -211,7 +212,7 @@ fn meant(word: &Path) -> Result<Option<(Datasets, Entry)>> {
     if exists.with_context(|| format!("cannot read {}", word.display()))? {
         return Ok(None);
     }
-    let catalogue = Catalogue::chosen()?;
+    let catalogue = DatasetCatalogue::chosen()?;
     match catalogue.find(text) {
         Some(entry) => Ok(Some((Datasets::at(None)?, entry.clone()))),
         None => Ok(None),

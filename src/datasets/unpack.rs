@@ -277,7 +277,7 @@ impl<R: Read> Read for Bounded<R> {
 mod tests {
     use std::io::{Cursor, Write};
 
-    use super::super::entry_name::Taken;
+    use super::super::entry_name::ExtractedPath;
     use super::*;
     use zip::write::{SimpleFileOptions, ZipWriter};
 
@@ -321,7 +321,7 @@ mod tests {
                 part: None,
                 unpacked: None,
                 to: None,
-                unpack: vec![Taken {
+                unpack: vec![ExtractedPath {
                     from: images(),
                     to: images(),
                 }],

@@ -16,7 +16,7 @@ use crate::index::{ScoredDoc, vector};
 use crate::reading::Reader;
 use crate::reading::clauses::{clauses, is_question};
 use crate::score::side_taken;
-use crate::score::text_stance::Model;
+use crate::score::text_stance::TextStanceModel;
 
 /// Maximum number of pages of an image whose words are compared.
 const PAGES: usize = 3;
@@ -126,7 +126,7 @@ fn illustrate(
         .map(|pair| (sheet.claim.as_str(), pair.image.text.as_str()))
         .collect();
     let mut logits = reader.piece_logits(&read, &mut |_| ())?.map(Vec::into_iter);
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     let mut illustrated = Vec::with_capacity(lines.len());
     for ((line, (side, _)), of_image) in lines.iter().zip(&of_images).zip(&pairs) {
         let opposite = side.map(Stance::opposite);

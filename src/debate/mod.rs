@@ -22,7 +22,7 @@ use crate::presence;
 use crate::presence::Judged;
 use crate::reading::Reader;
 use crate::score::rerank::repeated;
-use crate::score::text_stance::Model;
+use crate::score::text_stance::TextStanceModel;
 use crate::score::windows::{ReadWindows, promising};
 use crate::score::{MARGIN, side_taken};
 use crate::texts::likeness::{FoundArgument, balances};
@@ -309,7 +309,7 @@ fn read_sentences(
     let logits = reader.piece_logits(&pairs, &mut |_| ())?;
     let texts: Vec<&str> = sentences.iter().map(String::as_str).collect();
     let vectors = reader.compared_vectors(claim, &texts, &mut |_| ())?;
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     let read = |(n, text): (usize, String)| {
         let logits = logits.as_ref().and_then(|all| all.get(n));
         let stances = model.stances(claim, &text, logits.map(Vec::as_slice));

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use rusqlite::{Row, ToSql};
 
-pub use super::Backend;
+pub use super::ChannelBackend;
 use super::Evidence;
-use super::document::Document;
+use super::document::DocumentInWork;
 pub use super::precision::Precision;
-use super::table::Table;
+use super::table::EvidenceTable;
 use crate::collection::Fault;
 use crate::collection::images::FileState;
-use crate::weights::{CheckedModel, Role};
+use crate::weights::{CheckedModel, ModelRole};
 
 /// All channels, in the order in which they are computed. A channel uses only earlier channels.
 pub type Channels = &'static [&'static dyn Channel];
@@ -31,10 +31,10 @@ pub trait Channel: Sync {
     }
 
     /// Where its evidence is stored.
-    fn tables(&self) -> &'static [&'static Table];
+    fn tables(&self) -> &'static [&'static EvidenceTable];
 
     /// The role of the model that it needs; `None` if it needs no model.
-    fn role(&self) -> Option<Role> {
+    fn role(&self) -> Option<ModelRole> {
         None
     }
 
@@ -72,18 +72,23 @@ pub trait Channel: Sync {
     ///
     /// # Errors
     /// Those of `put`.
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()>;
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()>;
 
     /// Adds a stored row of one of its tables to the evidence. The first value is the id of the document. Rows come in the order of the tables and of
     /// their keys.
     ///
     /// # Errors
     /// A value has another type.
-    fn read(&self, table: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()>;
+    fn read(
+        &self,
+        table: &EvidenceTable,
+        row: &Row,
+        evidence: &mut Evidence,
+    ) -> rusqlite::Result<()>;
 }
 
 /// Receives the rows of a channel.
-pub type Put<'a> = dyn FnMut(&Table, &[&dyn ToSql]) -> rusqlite::Result<()> + 'a;
+pub type PutRow<'a> = dyn FnMut(&EvidenceTable, &[&dyn ToSql]) -> rusqlite::Result<()> + 'a;
 
 /// The channel with this name.
 pub fn find(channels: Channels, name: &str) -> Option<&'static dyn Channel> {
@@ -95,17 +100,17 @@ pub trait Extractor: Any + Send + Sync {
     /// Its version and the sha256 of its model. If it changes, the channel is computed again.
     fn producer(&self) -> String;
 
-    /// Computes the channel of a document, and replaces its part of [`Document::evidence`].
+    /// Computes the channel of a document, and replaces its part of [`DocumentInWork::evidence`].
     ///
     /// # Errors
-    /// The model cannot be loaded or fails. What is wrong with the document is not an error but one of [`Document::faults`].
-    fn compute(&self, document: &mut Document) -> Result<()>;
+    /// The model cannot be loaded or fails. What is wrong with the document is not an error but one of [`DocumentInWork::faults`].
+    fn compute(&self, document: &mut DocumentInWork) -> Result<()>;
 
-    /// Completes the channel of documents for which [`Document::later`] was set.
+    /// Completes the channel of documents for which [`DocumentInWork::later`] was set.
     ///
     /// # Errors
     /// The model fails.
-    fn complete(&self, _: Vec<Waiting>) -> Result<()> {
+    fn complete(&self, _: Vec<WaitingDocument>) -> Result<()> {
         Ok(())
     }
 
@@ -116,19 +121,19 @@ pub trait Extractor: Any + Send + Sync {
 }
 
 /// A document with a channel that is completed together with the other documents of its group.
-pub struct Waiting<'a> {
-    /// What [`Document::later`] was set to.
+pub struct WaitingDocument<'a> {
+    /// What [`DocumentInWork::later`] was set to.
     pub input: Box<dyn Any + Send>,
-    pub record: &'a mut Record,
+    pub record: &'a mut NewEvidence,
 }
 
 /// New evidence about a document. The stored evidence of other channels stays, unless their inputs have changed. Then it is removed.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
+pub struct NewEvidence {
     /// The evidence that is known of the document.
     pub evidence: Evidence,
     /// How its new channels were computed, by name.
-    pub made: BTreeMap<&'static str, Made>,
+    pub made: BTreeMap<&'static str, Provenance>,
     /// A hash over the names and sizes of the files from which this was computed.
     pub fingerprint: String,
     /// The state of these files. If their contents have changed since the last extraction, all stored evidence of the document is removed.
@@ -137,9 +142,9 @@ pub struct Record {
 
 /// How a channel of a document was computed.
 #[derive(Clone, Debug, Default)]
-pub struct Made {
+pub struct Provenance {
     pub producer: String,
     /// `None` if no model has computed it.
-    pub backend: Option<Backend>,
+    pub backend: Option<ChannelBackend>,
     pub faults: Vec<Fault>,
 }

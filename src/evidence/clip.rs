@@ -15,7 +15,7 @@ use riposte_nn::conv::Numeric;
 use riposte_nn::tokens::Encoding;
 use riposte_nn::transformer::Backend;
 
-pub use super::image_text::Likeness;
+pub use super::image_text::ImageTextLikeness;
 use super::image_text::{self, Texts, Towers};
 pub use super::pixels::Pixels;
 use super::pixels::Preprocessing;
@@ -32,7 +32,7 @@ pub struct Clip {
     dimension: usize,
     preprocessing: Preprocessing,
     texts: Texts,
-    likeness: Likeness,
+    likeness: ImageTextLikeness,
     towers: Towers,
     runtime: Runtime,
 }
@@ -110,7 +110,7 @@ impl Clip {
     }
 
     /// What the model was trained to make of a cosine.
-    pub fn likeness(&self) -> Likeness {
+    pub fn likeness(&self) -> ImageTextLikeness {
         self.likeness
     }
 

@@ -7,20 +7,20 @@ use std::sync::Arc;
 use super::clock::Clock;
 use super::picture::decode::{DecodedImage, decode};
 use super::picture::jpeg::is_cut_jpeg;
-use super::{Backend, Evidence};
-use crate::collection::images::{Entry, Listing, Unread};
+use super::{ChannelBackend, Evidence};
+use crate::collection::images::{DocumentFiles, ImageFolder, UnreadFile};
 use crate::collection::{Fault, FaultKind};
 
 /// A document, and what is known of it so far.
-pub struct Document<'a> {
-    pub entry: &'a Entry,
-    pub listing: Listing,
+pub struct DocumentInWork<'a> {
+    pub entry: &'a ImageFolder,
+    pub listing: DocumentFiles,
     /// The stored evidence, and the channels that have been computed.
     pub evidence: Evidence,
     /// The faults of the channel that is being computed.
     pub faults: Vec<Fault>,
     /// The backend of the channel that is being computed; `None` if no model computes it.
-    pub backend: Option<Backend>,
+    pub backend: Option<ChannelBackend>,
     /// What this channel needs later, if it is completed together with those of other documents
     /// ([`Extractor::complete`](super::channel::Extractor::complete)).
     pub later: Option<Box<dyn Any + Send>>,
@@ -38,20 +38,20 @@ pub(super) struct ImageFile {
     /// The bytes of the first file, if they have been read.
     pub first: Option<Vec<u8>>,
     /// `None` before decoding; `Some(None)` if no file can be decoded.
-    pub decoded: Option<Option<Decoded>>,
+    pub decoded: Option<Option<DecodedPicture>>,
     pub faults: Vec<Fault>,
 }
 
 /// A decoded picture, and its file.
 #[derive(Clone)]
-pub struct Decoded {
+pub struct DecodedPicture {
     pub path: PathBuf,
     pub picture: Arc<DecodedImage>,
 }
 
-impl Document<'_> {
+impl DocumentInWork<'_> {
     /// The first of the image files that can be decoded. It is decoded once.
-    pub fn image(&mut self) -> Option<Decoded> {
+    pub fn image(&mut self) -> Option<DecodedPicture> {
         let (image, paths, clock) = (&mut self.image, &self.listing.images, self.clock);
         let read = |path: &Path| self.listing.read(path);
         let decode = || decode_first(paths, image.first.take(), read, &mut image.faults);
@@ -75,9 +75,9 @@ impl Document<'_> {
 fn decode_first(
     paths: &[PathBuf],
     mut first: Option<Vec<u8>>,
-    read: impl Fn(&Path) -> Result<Vec<u8>, Unread>,
+    read: impl Fn(&Path) -> Result<Vec<u8>, UnreadFile>,
     faults: &mut Vec<Fault>,
-) -> Option<Decoded> {
+) -> Option<DecodedPicture> {
     for path in paths {
         let bytes = match first.take().map_or_else(|| read(path), Ok) {
             Ok(bytes) => bytes,
@@ -94,7 +94,7 @@ fn decode_first(
                     faults.push(fault(FaultKind::Image, path, what));
                 }
                 let (path, picture) = (path.clone(), Arc::new(picture));
-                return Some(Decoded { path, picture });
+                return Some(DecodedPicture { path, picture });
             }
             Err(error) => faults.push(fault(FaultKind::Image, path, format!("{error:#}"))),
         }

@@ -10,7 +10,7 @@ mod single;
 mod suspects;
 mod worker;
 
-pub use single::{Single, single};
+pub use single::{SingleResult, single};
 pub use suspects::{attempt, pass_over, suspects};
 
 use std::any::Any;
@@ -26,7 +26,7 @@ use super::channel::{self, Channel, Channels, Extractor};
 use super::clock::Clock;
 use super::store::{Store, StoredDocument};
 use crate::collection::Fault;
-use crate::collection::images::{Entry, FileState, ImageCollection};
+use crate::collection::images::{FileState, ImageCollection, ImageFolder};
 use crate::threads;
 
 use files::Policy;
@@ -37,13 +37,13 @@ use worker::{KnownImages, Worker};
 pub const GROUP: usize = 8;
 
 /// The extractors that are available. A channel without an extractor is not computed; its stored evidence remains.
-pub struct Tools {
+pub struct Extractors {
     channels: Channels,
     /// In the order of the channels.
     extractors: Vec<Option<Box<dyn Extractor>>>,
 }
 
-impl Tools {
+impl Extractors {
     /// Asks `find` for the extractor of each channel.
     ///
     /// # Errors
@@ -51,9 +51,9 @@ impl Tools {
     pub fn new(
         channels: Channels,
         mut find: impl FnMut(&'static dyn Channel) -> Result<Option<Box<dyn Extractor>>>,
-    ) -> Result<Tools> {
+    ) -> Result<Extractors> {
         let extractors = channels.iter().map(|channel| find(*channel));
-        Ok(Tools {
+        Ok(Extractors {
             channels,
             extractors: extractors.collect::<Result<_>>()?,
         })
@@ -146,7 +146,7 @@ impl Shard {
 
 /// The progress of an extraction, in documents.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct ExtractionProgress {
     pub done: usize,
     pub total: usize,
     /// The number of documents done for which something was computed.
@@ -155,7 +155,7 @@ pub struct Progress {
 
 /// The result of an extraction.
 #[derive(Debug, Default)]
-pub struct Summary {
+pub struct ExtractionSummary {
     /// The number of documents in the extent.
     pub documents: usize,
     /// The number of documents for which something was computed.
@@ -176,7 +176,7 @@ pub struct Summary {
 
 /// The documents for which evidence is computed, and the number of threads.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct ExtractionScope {
     pub shard: Shard,
     /// The maximum number of documents, taken from the first ids on; `None` for all.
     pub limit: Option<usize>,
@@ -198,12 +198,12 @@ pub fn stored(
     collection: &ImageCollection,
     store: &Store,
     limit: Option<usize>,
-) -> Result<Summary> {
+) -> Result<ExtractionSummary> {
     let entries = first_entries(collection, limit);
-    let mut summary = Summary {
+    let mut summary = ExtractionSummary {
         documents: entries.len(),
         faults: faults_of(store, entries.iter())?,
-        ..Summary::default()
+        ..ExtractionSummary::default()
     };
     let known = store.stored_documents()?;
     let channels = entries.iter().filter_map(|entry| known.get(&entry.id.0));
@@ -215,13 +215,16 @@ pub fn stored(
     Ok(summary)
 }
 
-fn first_entries(collection: &ImageCollection, limit: Option<usize>) -> &[Entry] {
+fn first_entries(collection: &ImageCollection, limit: Option<usize>) -> &[ImageFolder] {
     let entries = &collection.entries;
     &entries[..limit.unwrap_or(usize::MAX).min(entries.len())]
 }
 
 /// The stored faults of some documents, sorted by document.
-fn faults_of<'e>(store: &Store, entries: impl Iterator<Item = &'e Entry>) -> Result<Vec<Fault>> {
+fn faults_of<'e>(
+    store: &Store,
+    entries: impl Iterator<Item = &'e ImageFolder>,
+) -> Result<Vec<Fault>> {
     let ids: HashSet<&str> = entries.map(|entry| entry.id.0.as_str()).collect();
     let faults = store.faults()?.into_iter();
     let own = faults.filter(|(id, _)| ids.contains(id.0.as_str()));
@@ -235,17 +238,17 @@ fn faults_of<'e>(store: &Store, entries: impl Iterator<Item = &'e Entry>) -> Res
 pub fn extract(
     collection: &ImageCollection,
     store: &mut Store,
-    tools: &Tools,
-    extent: Extent,
+    tools: &Extractors,
+    extent: ExtractionScope,
     stop: &AtomicBool,
-    on_progress: &mut dyn FnMut(Progress),
-) -> Result<Summary> {
+    on_progress: &mut dyn FnMut(ExtractionProgress),
+) -> Result<ExtractionSummary> {
     let entries = first_entries(collection, extent.limit);
     let mine: Vec<usize> = (0..entries.len())
         .filter(|index| extent.shard.has_group(index / GROUP))
         .collect();
     let passed_over = suspects::passed_over(entries, &mine, store, tools)?;
-    let job = Job {
+    let job = ExtractionJob {
         entries,
         stored: store.stored_documents()?,
         passed_over: &passed_over,
@@ -275,10 +278,10 @@ pub fn extract(
         states: Vec::new(),
         left_out: Vec::new(),
         seconds: 0.0,
-        summary: Summary {
+        summary: ExtractionSummary {
             documents: mine.len(),
             faults: collection.faults.clone(),
-            ..Summary::default()
+            ..ExtractionSummary::default()
         },
     };
     let start = Instant::now();
@@ -303,8 +306,8 @@ pub fn extract(
 }
 
 /// What the workers of an extraction share.
-struct Job<'a> {
-    entries: &'a [Entry],
+struct ExtractionJob<'a> {
+    entries: &'a [ImageFolder],
     /// The indices of the documents in the extent.
     mine: &'a [usize],
     stored: HashMap<String, StoredDocument>,
@@ -318,7 +321,7 @@ struct Job<'a> {
 /// The documents of a group, or the error that ends the extraction.
 type Finished = Result<Vec<DocumentResult>>;
 
-impl Job<'_> {
+impl ExtractionJob<'_> {
     /// Takes documents until all are taken, the user stops, or a worker fails.
     fn work(&self, worker: Worker, sender: &Sender<Finished>) {
         while !self.stop.load(Ordering::Relaxed) {
@@ -348,7 +351,7 @@ impl Job<'_> {
 /// Writes the results of the workers.
 struct Writer<'a> {
     store: &'a mut Store,
-    job: &'a Job<'a>,
+    job: &'a ExtractionJob<'a>,
     known_images: &'a KnownImages,
     /// The file states of documents without new evidence that have not been written yet.
     states: Vec<(String, FileState)>,
@@ -356,7 +359,7 @@ struct Writer<'a> {
     left_out: Vec<Fault>,
     /// The time that writing took.
     seconds: f64,
-    summary: Summary,
+    summary: ExtractionSummary,
 }
 
 impl Writer<'_> {
@@ -364,7 +367,7 @@ impl Writer<'_> {
     fn write_all(
         &mut self,
         receiver: Receiver<Finished>,
-        on_progress: &mut dyn FnMut(Progress),
+        on_progress: &mut dyn FnMut(ExtractionProgress),
     ) -> Result<()> {
         let mut done = 0;
         let total = self.job.mine.len();
@@ -372,7 +375,7 @@ impl Writer<'_> {
             let start = Instant::now();
             done += self.write(members?)?;
             self.seconds += start.elapsed().as_secs_f64();
-            on_progress(Progress {
+            on_progress(ExtractionProgress {
                 done,
                 total,
                 computed: self.summary.computed,
@@ -426,8 +429,8 @@ impl Writer<'_> {
     }
 
     /// Adds the faults and the times to the summary.
-    fn finish(self, clock: &Clock, worker_seconds: f64) -> Result<Summary> {
-        let Job { entries, mine, .. } = self.job;
+    fn finish(self, clock: &Clock, worker_seconds: f64) -> Result<ExtractionSummary> {
+        let ExtractionJob { entries, mine, .. } = self.job;
         let mut summary = self.summary;
         let stored = faults_of(self.store, mine.iter().map(|&i| &entries[i]))?;
         let passed_over = self.job.passed_over.values().cloned();

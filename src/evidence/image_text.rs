@@ -23,7 +23,7 @@ use riposte_nn::transformer::clip::open_clip::{self, OpenClip, Renamed};
 use riposte_nn::transformer::text::ConfigFile;
 use riposte_nn::transformer::{Backend, clip, examples};
 
-pub use likeness::Likeness;
+pub use likeness::ImageTextLikeness;
 pub(super) use texts::Texts;
 
 use super::onnx_towers::Files;
@@ -43,17 +43,17 @@ enum Family {
 }
 
 /// Where the weights of a model are.
-enum Weights {
+enum WeightFiles {
     Safetensors(Family, Arc<Checkpoint>),
     Onnx(clip::ClipConfig, Arc<Files>),
 }
 
 /// A model whose files have been checked, and whose weights have not been read.
-pub(super) struct Model {
-    weights: Weights,
+pub(super) struct UnloadedModel {
+    weights: WeightFiles,
     pub preprocessing: Preprocessing,
     pub texts: Texts,
-    pub likeness: Likeness,
+    pub likeness: ImageTextLikeness,
 }
 
 /// Reads and checks everything but the weights.
@@ -61,7 +61,7 @@ pub(super) struct Model {
 /// # Errors
 /// A file is missing or damaged, the model is of a family or a kind that is not computed here, or a tensor is missing or has another shape or number
 /// type than the configuration says. The message names it.
-pub(super) fn open(dir: &Path) -> Result<Model> {
+pub(super) fn open(dir: &Path) -> Result<UnloadedModel> {
     let file = dir.join(FileNames::HUGGING_FACE.config);
     let of_open_clip = dir.join(open_clip::FILES.config);
     let exists = |path: &Path| {
@@ -69,13 +69,13 @@ pub(super) fn open(dir: &Path) -> Result<Model> {
         found.with_context(|| format!("reading {}", path.display()))
     };
     if let Some(files) = Files::find(dir)? {
-        return Model::of_onnx(dir, files);
+        return UnloadedModel::of_onnx(dir, files);
     }
     if !exists(&file)? && exists(&of_open_clip)? {
         let config = OpenClip::read(dir)?;
         let preprocessing = Preprocessing::read_open_clip(dir, config.clip.vision.image_size)?;
         let texts = Texts::of_clip(dir, &config.clip)?;
-        return Model::new(dir, Family::OpenClip(config), preprocessing, texts);
+        return UnloadedModel::new(dir, Family::OpenClip(config), preprocessing, texts);
     }
     let file = ConfigFile::read(dir)?;
     match file.kind() {
@@ -83,19 +83,19 @@ pub(super) fn open(dir: &Path) -> Result<Model> {
             let config = clip::ClipConfig::read(dir)?;
             let preprocessing = Preprocessing::read(dir, Processor::Clip)?;
             let texts = Texts::of_clip(dir, &config)?;
-            Model::new(dir, Family::Clip(config), preprocessing, texts)
+            UnloadedModel::new(dir, Family::Clip(config), preprocessing, texts)
         }
         Some("siglip") => {
             let config = siglip::Config::read(&file)?;
             let preprocessing = Preprocessing::read(dir, Processor::Siglip)?;
             let (texts, padding) = Texts::of_siglip(dir, config.tokens(), config.vocabulary())?;
-            Model::new(dir, Family::Siglip(config, padding), preprocessing, texts)
+            UnloadedModel::new(dir, Family::Siglip(config, padding), preprocessing, texts)
         }
         Some("chinese_clip") => {
             let config = chinese_clip::Config::read(&file)?;
             let preprocessing = Preprocessing::read(dir, Processor::ChineseClip)?;
             let texts = Texts::of_bert(dir, config.tokens(), config.vocabulary())?;
-            Model::new(dir, Family::ChineseClip(config), preprocessing, texts)
+            UnloadedModel::new(dir, Family::ChineseClip(config), preprocessing, texts)
         }
         Some("siglip2") => bail!(
             "{}: model_type is \"siglip2\": a SigLIP 2 for pictures of any shape (naflex) is not computed here, only those of one resolution",
@@ -154,13 +154,13 @@ impl Family {
     }
 }
 
-impl Model {
+impl UnloadedModel {
     fn new(
         dir: &Path,
         family: Family,
         preprocessing: Preprocessing,
         texts: Texts,
-    ) -> Result<Model> {
+    ) -> Result<UnloadedModel> {
         let files = family.files();
         let by = match family {
             Family::OpenClip(_) => "preprocess_cfg",
@@ -168,9 +168,9 @@ impl Model {
         };
         check_side(&preprocessing, by, family.side(), files.config)?;
         let checkpoint = Checkpoint::open_named(dir, files, &family.expected_tensors())?;
-        let likeness = Likeness::read(&checkpoint, family.has_bias())?;
-        Ok(Model {
-            weights: Weights::Safetensors(family, Arc::new(checkpoint)),
+        let likeness = ImageTextLikeness::read(&checkpoint, family.has_bias())?;
+        Ok(UnloadedModel {
+            weights: WeightFiles::Safetensors(family, Arc::new(checkpoint)),
             preprocessing,
             texts,
             likeness,
@@ -178,7 +178,7 @@ impl Model {
     }
 
     /// A CLIP whose towers are ONNX files.
-    fn of_onnx(dir: &Path, files: Files) -> Result<Model> {
+    fn of_onnx(dir: &Path, files: Files) -> Result<UnloadedModel> {
         files.check(dir)?;
         let mut config = clip::ClipConfig::read(dir)?;
         let preprocessing = Preprocessing::read(dir, Processor::Clip)?;
@@ -195,45 +195,47 @@ impl Model {
             side,
             FileNames::HUGGING_FACE.config,
         )?;
-        Ok(Model {
+        Ok(UnloadedModel {
             texts: Texts::of_clip(dir, &config)?,
-            weights: Weights::Onnx(config, Arc::new(files)),
+            weights: WeightFiles::Onnx(config, Arc::new(files)),
             preprocessing,
             // an exported tower does not have it
-            likeness: Likeness::default(),
+            likeness: ImageTextLikeness::default(),
         })
     }
 
     /// The number of rows and of columns of a picture.
     pub fn side(&self) -> usize {
         match &self.weights {
-            Weights::Safetensors(family, _) => family.side(),
-            Weights::Onnx(config, _) => config.vision.image_size,
+            WeightFiles::Safetensors(family, _) => family.side(),
+            WeightFiles::Onnx(config, _) => config.vision.image_size,
         }
     }
 
     /// The length of every vector.
     pub fn dimension(&self) -> usize {
         match &self.weights {
-            Weights::Safetensors(family, _) => family.dimension(),
-            Weights::Onnx(config, _) => config.projection_dim,
+            WeightFiles::Safetensors(family, _) => family.dimension(),
+            WeightFiles::Onnx(config, _) => config.projection_dim,
         }
     }
 
     /// What computes the towers if the user chooses this backend.
     pub fn runtime(&self, backend: Backend) -> Runtime {
         match &self.weights {
-            Weights::Safetensors(Family::Clip(_) | Family::OpenClip(_), _) => backend.into(),
-            Weights::Safetensors(Family::Siglip(..) | Family::ChineseClip(_), _) => Runtime::Candle,
-            Weights::Onnx(..) => Runtime::Rten,
+            WeightFiles::Safetensors(Family::Clip(_) | Family::OpenClip(_), _) => backend.into(),
+            WeightFiles::Safetensors(Family::Siglip(..) | Family::ChineseClip(_), _) => {
+                Runtime::Candle
+            }
+            WeightFiles::Onnx(..) => Runtime::Rten,
         }
     }
 
     /// The two towers, whose weights are read when they are first used. [`Numeric::Int8`] concerns only CLIP.
     pub fn towers(&self, backend: Backend, numeric: Numeric) -> Result<Towers> {
         let (family, source) = match &self.weights {
-            Weights::Safetensors(family, source) => (family, source),
-            Weights::Onnx(config, files) => return Ok(Towers::of_onnx(config, files)),
+            WeightFiles::Safetensors(family, source) => (family, source),
+            WeightFiles::Onnx(config, files) => return Ok(Towers::of_onnx(config, files)),
         };
         let examples = match numeric {
             Numeric::Float => "".lines(),

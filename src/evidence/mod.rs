@@ -6,8 +6,8 @@
 pub mod channel;
 pub mod clip;
 mod clock;
-mod content;
 mod document;
+mod document_evidence;
 pub mod extract;
 mod guarded;
 pub mod image_text;
@@ -23,8 +23,8 @@ pub mod store;
 pub mod table;
 
 pub use channel::{Channel, Channels};
-use content::read_part;
-pub use content::{
-    AfinnValence, Backend, Evidence, PageEvidence, PartValue, TextPart, ocr_text, texts,
+use document_evidence::read_part;
+pub use document_evidence::{
+    AfinnValence, ChannelBackend, Evidence, PageEvidence, PartValue, TextPart, ocr_text, texts,
 };
 pub(crate) use guarded::guarded;

@@ -92,7 +92,7 @@ impl Files {
     /// # Errors
     /// The file is damaged, or it has other inputs or outputs than such a tower.
     pub fn vision(&self, config: &ClipConfig) -> Result<Vision> {
-        let network = Network::read(
+        let network = TowerNetwork::read(
             &self.vision,
             &[PIXELS],
             "image_embeds",
@@ -115,8 +115,8 @@ impl Files {
     ///
     /// # Errors
     /// The file is damaged, or it has other inputs or outputs than such a tower.
-    pub fn text(&self, config: &ClipConfig) -> Result<Text> {
-        let network = Network::read(
+    pub fn text(&self, config: &ClipConfig) -> Result<TextTowerNetwork> {
+        let network = TowerNetwork::read(
             &self.text,
             &[IDS, MASK],
             "text_embeds",
@@ -137,7 +137,7 @@ impl Files {
             self.text.display(),
             shown(&shape)
         );
-        Ok(Text { network, length })
+        Ok(TextTowerNetwork { network, length })
     }
 }
 
@@ -156,7 +156,7 @@ fn shown(shape: &[Option<usize>]) -> String {
 
 /// A network that gives a vector for an input. Inputs are computed one by one: rten's sums depend on the size of a batch, and a vector must not depend on
 /// what else is computed.
-struct Network {
+struct TowerNetwork {
     path: PathBuf,
     model: Model,
     /// The inputs by name.
@@ -167,14 +167,14 @@ struct Network {
     pools: Mutex<Vec<Arc<ThreadPool>>>,
 }
 
-impl Network {
+impl TowerNetwork {
     /// Reads a file. The first of `inputs` must be there, and no others than these.
     fn read(
         path: &Path,
         inputs: &[&'static str],
         output: &str,
         dimension: usize,
-    ) -> Result<Network> {
+    ) -> Result<TowerNetwork> {
         let bytes = regular::read(path, MAX_BYTES).with_context(|| reading(path))?;
         onnx::check(&bytes).with_context(|| reading(path))?;
         let model = load(bytes).with_context(|| reading(path))?;
@@ -206,7 +206,7 @@ impl Network {
                 names.join(", ")
             );
         };
-        let network = Network {
+        let network = TowerNetwork {
             path: path.to_owned(),
             model,
             inputs: found,
@@ -306,7 +306,7 @@ fn message_of(panic: &(dyn Any + Send)) -> &str {
 
 /// The tower of pictures.
 pub(super) struct Vision {
-    network: Network,
+    network: TowerNetwork,
     /// The height and the width of a picture.
     side: usize,
 }
@@ -332,13 +332,13 @@ impl ImageTower for Vision {
 }
 
 /// The tower of texts.
-pub(super) struct Text {
-    network: Network,
+pub(super) struct TextTowerNetwork {
+    network: TowerNetwork,
     /// The number of tokens, if the network takes no other.
     length: Option<usize>,
 }
 
-impl Text {
+impl TextTowerNetwork {
     /// A text ends at its first end. What follows has no influence in CLIP, and the networks look for the end by ArgMax, of which rten gives the last of
     /// several equal numbers, although ONNX says the first. For the same reason, a text is padded with token 0, as OpenAI's code does.
     fn vector(&self, text: &Encoding) -> Result<Vec<f32>> {
@@ -362,7 +362,7 @@ impl Text {
     }
 }
 
-impl TextTower for Text {
+impl TextTower for TextTowerNetwork {
     fn embed(&self, texts: &[Encoding]) -> riposte_nn::Result<Vec<Vec<f32>>> {
         let vectors: Result<_> = texts.iter().map(|text| self.vector(text)).collect();
         vectors.map_err(riposte_nn::Error::other)

@@ -20,11 +20,11 @@ use anyhow::Result;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use rusqlite::{Row, ToSql};
 
-use super::channel::{Channel, Extractor, Precision, Put};
-use super::document::{Document, fault};
+use super::channel::{Channel, Extractor, Precision, PutRow};
+use super::document::{DocumentInWork, fault};
 use super::guarded::guarded;
 use super::table::ColumnType::{Integer, Text};
-use super::table::Table;
+use super::table::EvidenceTable;
 use super::{Evidence, PageEvidence};
 use crate::collection::FaultKind;
 use crate::collection::images::{CrawlRank, ImageDocument};
@@ -40,7 +40,7 @@ pub(crate) const PRODUCER: &str = "page/2";
 
 /// The pages that show an image. `found` says how the image's element in the page was found (xpath, url, no). `names_image` says whether the element
 /// has the name of the image.
-pub(crate) static PAGE: Table = Table::new(
+pub(crate) static PAGE: EvidenceTable = EvidenceTable::new(
     "page",
     1,
     &[
@@ -55,11 +55,11 @@ pub(crate) static PAGE: Table = Table::new(
 .with_large_rows();
 
 /// The titles of pages as they are, where [`PageWords::title`] is another.
-pub(crate) static FULL_TITLE: Table =
-    Table::new("full_title", 1, &[(Text, "page title")]).added_later();
+pub(crate) static FULL_TITLE: EvidenceTable =
+    EvidenceTable::new("full_title", 1, &[(Text, "page title")]).added_later();
 
 /// The ranks at which the crawl found a page of an image.
-pub(crate) static CRAWL_RANK: Table = Table::new(
+pub(crate) static CRAWL_RANK: EvidenceTable = EvidenceTable::new(
     "crawl_rank",
     2,
     &[
@@ -71,7 +71,8 @@ pub(crate) static CRAWL_RANK: Table = Table::new(
 );
 
 /// The texts that the collection gives for an image; no row if it gives none.
-pub(crate) static GIVEN_TEXT: Table = Table::new("given_text", 0, &[(Text, "caption text")]);
+pub(crate) static GIVEN_TEXT: EvidenceTable =
+    EvidenceTable::new("given_text", 0, &[(Text, "caption text")]);
 
 /// The channel of the pages that show an image, and of the texts that the collection gives for it.
 pub struct Pages;
@@ -81,7 +82,7 @@ impl Channel for Pages {
         "page"
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static EvidenceTable] {
         const { &[&PAGE, &CRAWL_RANK, &GIVEN_TEXT, &FULL_TITLE] }
     }
 
@@ -89,7 +90,7 @@ impl Channel for Pages {
         Ok(Box::new(Pages))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         let given = &evidence.given;
         if !given.is_empty() {
             put(&GIVEN_TEXT, &[&given.caption, &given.text])?;
@@ -125,7 +126,12 @@ impl Channel for Pages {
         Ok(())
     }
 
-    fn read(&self, table: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+    fn read(
+        &self,
+        table: &EvidenceTable,
+        row: &Row,
+        evidence: &mut Evidence,
+    ) -> rusqlite::Result<()> {
         if table.name == PAGE.name {
             evidence.pages.push(page_of(row)?);
         } else if table.name == GIVEN_TEXT.name {
@@ -182,7 +188,7 @@ impl Extractor for Pages {
         PRODUCER.to_owned()
     }
 
-    fn compute(&self, document: &mut Document) -> Result<()> {
+    fn compute(&self, document: &mut DocumentInWork) -> Result<()> {
         let mut faults = std::mem::take(&mut document.listing_faults);
         let entry = document.entry;
         let source = (document.clock).nested("read", || entry.read(&document.listing, &mut faults));
@@ -195,7 +201,7 @@ impl Extractor for Pages {
 }
 
 /// The words of all pages.
-fn pages(source: ImageDocument, document: &mut Document) -> Vec<PageEvidence> {
+fn pages(source: ImageDocument, document: &mut DocumentInWork) -> Vec<PageEvidence> {
     let mut pages = Vec::new();
     for page in source.pages {
         let dir = document.entry.dir.join("pages").join(&page.id);
@@ -267,7 +273,7 @@ pub fn read(html: &str, xpaths: &[String], image_url: &str) -> PageWords {
     let tree = parse(html);
     let url = url::ImageUrl::new(image_url);
     let image = find::image(&tree, xpaths, &url);
-    let head = text::Head::read(&tree);
+    let head = text::PageMetadata::read(&tree);
     let position = image.position;
     let caption_node = position.and_then(|image| text::caption_node(&tree, image));
     let caption = caption_node.map(|node| text::of_subtree(&tree, node));

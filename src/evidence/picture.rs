@@ -7,23 +7,23 @@ mod statistics;
 
 pub use decode::{DecodedImage, decode};
 pub use hash::{hamming, perceptual_hash};
-pub use statistics::{Picture, measure};
+pub use statistics::{PictureStatistics, measure};
 
 use anyhow::Result;
 use rusqlite::Row;
 
 use super::Evidence;
-use super::channel::{Channel, Extractor, Precision, Put};
-use super::document::Document;
+use super::channel::{Channel, Extractor, Precision, PutRow};
+use super::document::DocumentInWork;
 use super::table::ColumnType::{Integer, Real, Text};
-use super::table::Table;
+use super::table::EvidenceTable;
 use crate::weights::CheckedModel;
 
 /// Identifies the statistics and the hash in the evidence store. A change of any of them needs a new number.
 pub(crate) const PRODUCER: &str = "picture 1";
 
 /// The statistics of pictures. `phash` has 16 hexadecimal digits, and `average` is rrggbb.
-pub(crate) static PICTURE: Table = Table::new(
+pub(crate) static PICTURE: EvidenceTable = EvidenceTable::new(
     "picture",
     0,
     &[
@@ -40,9 +40,9 @@ pub(crate) static PICTURE: Table = Table::new(
 );
 
 /// The channel of a picture's size, colours and perceptual hash.
-pub struct Pictures;
+pub struct PictureChannel;
 
-impl Channel for Pictures {
+impl Channel for PictureChannel {
     fn name(&self) -> &'static str {
         "picture"
     }
@@ -51,7 +51,7 @@ impl Channel for Pictures {
         &["ocr"]
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static EvidenceTable] {
         const { &[&PICTURE] }
     }
 
@@ -60,10 +60,10 @@ impl Channel for Pictures {
     }
 
     fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> Result<Box<dyn Extractor>> {
-        Ok(Box::new(Pictures))
+        Ok(Box::new(PictureChannel))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         let Some(p) = &evidence.picture else {
             return Ok(());
         };
@@ -93,18 +93,18 @@ impl Channel for Pictures {
         )
     }
 
-    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+    fn read(&self, _: &EvidenceTable, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
         evidence.picture = Some(picture_of(row)?);
         Ok(())
     }
 }
 
-impl Extractor for Pictures {
+impl Extractor for PictureChannel {
     fn producer(&self) -> String {
         PRODUCER.to_owned()
     }
 
-    fn compute(&self, document: &mut Document) -> Result<()> {
+    fn compute(&self, document: &mut DocumentInWork) -> Result<()> {
         let image = document.image();
         document.add_image_faults();
         let evidence = &mut document.evidence;
@@ -114,8 +114,8 @@ impl Extractor for Pictures {
 }
 
 /// A row of the table.
-pub(super) fn picture_of(row: &Row) -> rusqlite::Result<Picture> {
-    Ok(Picture {
+pub(super) fn picture_of(row: &Row) -> rusqlite::Result<PictureStatistics> {
+    Ok(PictureStatistics {
         width: row.get(1)?,
         height: row.get(2)?,
         phash: u64::from_str_radix(row.get_ref(3)?.as_str()?, 16).unwrap_or(0),

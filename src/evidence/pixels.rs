@@ -9,34 +9,34 @@ use anyhow::{Context, Result, bail, ensure};
 use image::RgbImage;
 
 pub(super) use config::Processor;
-use config::{Side, Steps};
-use resample::{Axis, Filter, Rounding, Window, crop, resample};
+use config::{PictureSize, PixelSteps};
+use resample::{Axis, AxisCrop, Filter, Rounding, crop, resample};
 
 /// The preprocessed pixels of an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pixels {
     pub height: usize,
     pub width: usize,
-    /// 3 × height × width values in the order channel (red first), row, column, normalised by the model's mean and standard deviation.
+    /// 3 × height × width values in the order colour plane (red first), row, column, normalised by the model's mean and standard deviation.
     pub values: Vec<f32>,
 }
 
 /// The steps that a `preprocessor_config.json` describes.
 #[derive(Clone, Debug)]
 pub(super) struct Preprocessing {
-    resize: Option<(Target, Filter)>,
+    resize: Option<(TargetSize, Filter)>,
     /// The height and width of the centre crop. Smaller images get a black border.
     crop: Option<(usize, usize)>,
     /// How the offset of the crop is rounded.
     rounding: Rounding,
-    /// The normalised value of a byte b in channel c is b × `scale[c]` + `shift[c]`.
+    /// The normalised value of a byte b in colour plane c is b × `scale[c]` + `shift[c]`.
     scale: [f64; 3],
     shift: [f64; 3],
 }
 
 /// The size to which an image is resized.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Target {
+enum TargetSize {
     /// The length of the shorter side. The longer side is in proportion, rounded down.
     Shorter(usize),
     Fixed {
@@ -53,39 +53,39 @@ impl Preprocessing {
     ///
     /// Errors: the file cannot be read, or describes something that is not supported.
     pub(super) fn read(dir: &Path, family: Processor) -> Result<Self> {
-        Self::checked(&Steps::read(dir, family)?)
+        Self::checked(&PixelSteps::read(dir, family)?)
     }
 
     /// Reads `preprocess_cfg` of OpenCLIP's configuration in `dir`, for a model whose pictures have `side` rows and columns.
     ///
     /// Errors: as for [`Preprocessing::read`].
     pub(super) fn read_open_clip(dir: &Path, side: usize) -> Result<Self> {
-        Self::checked(&Steps::read_open_clip(dir, side)?)
+        Self::checked(&PixelSteps::read_open_clip(dir, side)?)
     }
 
-    fn checked(steps: &Steps) -> Result<Self> {
+    fn checked(steps: &PixelSteps) -> Result<Self> {
         Self::new(steps).with_context(|| format!("cannot use {}", steps.source.display()))
     }
 
-    fn new(steps: &Steps) -> Result<Self> {
-        let target = |size: Side| match size {
-            Side::One(side) => Target::Shorter(side),
-            Side::Shortest { shortest_edge } => Target::Shorter(shortest_edge),
-            Side::Both { height, width } => Target::Fixed { height, width },
+    fn new(steps: &PixelSteps) -> Result<Self> {
+        let target = |size: PictureSize| match size {
+            PictureSize::One(side) => TargetSize::Shorter(side),
+            PictureSize::Shortest { shortest_edge } => TargetSize::Shorter(shortest_edge),
+            PictureSize::Both { height, width } => TargetSize::Fixed { height, width },
         };
         let resize = steps.resize.map(|(size, filter)| (target(size), filter));
         let crop = match steps.crop {
             None => None,
-            Some(Side::One(side)) => Some((side, side)),
-            Some(Side::Both { height, width }) => Some((height, width)),
-            Some(Side::Shortest { .. }) => {
+            Some(PictureSize::One(side)) => Some((side, side)),
+            Some(PictureSize::Both { height, width }) => Some((height, width)),
+            Some(PictureSize::Shortest { .. }) => {
                 bail!("crop_size has a shortest_edge: expected height and width")
             }
         };
         let mut sides = Vec::new();
         match resize {
-            Some((Target::Shorter(side), _)) => sides.push(side),
-            Some((Target::Fixed { height, width }, _)) => sides.extend([height, width]),
+            Some((TargetSize::Shorter(side), _)) => sides.push(side),
+            Some((TargetSize::Fixed { height, width }, _)) => sides.extend([height, width]),
             None => {}
         }
         sides.extend(crop.iter().flat_map(|(height, width)| [*height, *width]));
@@ -115,7 +115,7 @@ impl Preprocessing {
     pub(super) fn output(&self) -> Option<(usize, usize)> {
         match (self.crop, self.resize) {
             (Some(crop), _) => Some(crop),
-            (None, Some((Target::Fixed { height, width }, _))) => Some((height, width)),
+            (None, Some((TargetSize::Fixed { height, width }, _))) => Some((height, width)),
             _ => None,
         }
     }
@@ -127,8 +127,8 @@ impl Preprocessing {
         let (width, height) = (image.width() as usize, image.height() as usize);
         let (full_height, full_width) = match self.resize {
             None => (height, width),
-            Some((Target::Fixed { height, width }, _)) => (height, width),
-            Some((Target::Shorter(side), _)) => {
+            Some((TargetSize::Fixed { height, width }, _)) => (height, width),
+            Some((TargetSize::Shorter(side), _)) => {
                 // divided in floating point and truncated, as by the Python code with which the models were trained
                 let longer = |long: usize, short: usize| {
                     (side as f64 * long as f64 / short.max(1) as f64) as usize
@@ -141,8 +141,8 @@ impl Preprocessing {
             }
         };
         let (out_height, out_width) = self.crop.unwrap_or((full_height, full_width));
-        let rows = Window::centred(full_height, out_height, self.rounding);
-        let columns = Window::centred(full_width, out_width, self.rounding);
+        let rows = AxisCrop::centred(full_height, out_height, self.rounding);
+        let columns = AxisCrop::centred(full_width, out_width, self.rounding);
         let pixels = match self.resize {
             Some((_, filter)) => resample(
                 image,

@@ -29,28 +29,28 @@ use riposte_nn::conv::Numeric;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, Row, params};
 
-pub use super::channel::{Backend, Made, Record};
 use super::channel::{Channel, Channels};
+pub use super::channel::{ChannelBackend, NewEvidence, Provenance};
 use super::clip::Slot;
-use super::picture::{self, Picture};
-use super::table::Table;
+use super::picture::{self, PictureStatistics};
+use super::table::EvidenceTable;
 pub(crate) use super::table::vector_of;
 use super::{Evidence, TextPart, page, sentence};
 use crate::collection::Fault;
 use crate::collection::images::{CrawlRank, FileState};
 use crate::disk::regular;
-use crate::workspace::file::Steps;
+use crate::workspace::file::StepBudget;
 use crate::workspace::schema::Schema;
 use crate::workspace::{Lock, OUTPUTS, file};
-pub use at_work::{AtWork, Note};
+pub use at_work::{AtWork, DocumentAtWork};
 use checksum::{ALL, AllSums, readable};
 pub use checksum::{DamagedRecord, is_damaged_record};
 use documents::MainProducers;
 pub use documents::StoredDocument;
 pub use export::exported_files;
-pub use merge::Merged;
+pub use merge::MergeResult;
 pub use passed_over::PassedOver;
-pub use portable::{Scratch, describe};
+pub use portable::{MemoryStore, describe};
 use rows::{fault_of, read_channel, read_document, read_words, write_file_state, write_record};
 pub use shard_file::ShardFile;
 use tables::SCHEMA_VERSION;
@@ -60,12 +60,12 @@ const STATEMENTS: usize = 64;
 
 /// The file of a store, and the channels that it has. Each thread opens the store for itself.
 #[derive(Clone)]
-pub struct Place {
+pub struct StoreFile {
     pub path: PathBuf,
     pub channels: Channels,
 }
 
-impl Place {
+impl StoreFile {
     /// Opens the store for reading.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Place {
 /// An open evidence store.
 pub struct Store {
     connection: Connection,
-    steps: Steps,
+    steps: StepBudget,
     path: PathBuf,
     channels: Channels,
     /// A lock that is held while the store is open for writing, so that there is only one writer. Its file names the documents at work.
@@ -109,7 +109,7 @@ impl Store {
         lock: Option<Lock>,
     ) -> Result<Self> {
         let opened = opened.and_then(|mut connection| {
-            let steps = Steps::of(&mut connection, path)?;
+            let steps = StepBudget::of(&mut connection, path)?;
             Ok((connection, steps))
         });
         let (connection, steps) = opened.map_err(|error| explain(error, path, "cannot open"))?;
@@ -214,8 +214,8 @@ impl Store {
     }
 
     /// From this, other threads can open the store.
-    pub fn place(&self) -> Place {
-        Place {
+    pub fn place(&self) -> StoreFile {
+        StoreFile {
             path: self.path.clone(),
             channels: self.channels,
         }
@@ -235,7 +235,7 @@ impl Store {
     ///
     /// # Errors
     /// The lock file cannot be read.
-    pub(crate) fn notes(&self) -> Result<Vec<Note>> {
+    pub(crate) fn notes(&self) -> Result<Vec<DocumentAtWork>> {
         let file = self.lock.as_ref().and_then(Lock::file);
         let notes = file.map_or(Ok(Vec::new()), at_work::notes);
         notes.with_context(|| format!("cannot read the lock of {}", self.path.display()))
@@ -263,14 +263,14 @@ impl Store {
     }
 
     /// The backend of a document's channel; `None` if it is not recorded.
-    pub fn backend(&self, id: &DocId, channel: &str) -> Result<Option<Backend>> {
+    pub fn backend(&self, id: &DocId, channel: &str) -> Result<Option<ChannelBackend>> {
         let id = id.0.as_str();
         let mut backend = None;
         self.each_row(&tables::BACKEND, (id, id), |row| {
             if row.get_ref(1)?.as_str()? == channel {
                 let numeric = row.get_ref(3)?.as_str()?.parse().ok();
                 let name = row.get(2)?;
-                backend = numeric.map(|numeric| Backend { name, numeric });
+                backend = numeric.map(|numeric| ChannelBackend { name, numeric });
             }
             Ok(())
         })?;
@@ -303,7 +303,7 @@ impl Store {
     }
 
     /// Writes the records in one transaction.
-    pub fn write(&mut self, records: &[Record]) -> Result<()> {
+    pub fn write(&mut self, records: &[NewEvidence]) -> Result<()> {
         self.producers.take();
         let (channels, path, steps) = (self.channels, self.path.clone(), self.steps.clone());
         self.writing(|c| {
@@ -321,7 +321,11 @@ impl Store {
     }
 
     /// The evidence about a document, apart from these tables; `None` if the store does not have the document.
-    pub fn read_without(&self, id: &DocId, left_out: &[&Table]) -> Result<Option<Evidence>> {
+    pub fn read_without(
+        &self,
+        id: &DocId,
+        left_out: &[&EvidenceTable],
+    ) -> Result<Option<Evidence>> {
         self.reading(|c| read_document(c, self.channels, id, left_out))
     }
 
@@ -439,7 +443,7 @@ impl Store {
     /// Calls `each` with the valence of every text in a table of [`sentiment`](super::sentiment), ordered by document.
     pub(crate) fn each_valence(
         &self,
-        table: &Table,
+        table: &EvidenceTable,
         mut each: impl FnMut(&str, TextPart, f64),
     ) -> Result<()> {
         self.each_row(table, ALL, |row| {
@@ -451,7 +455,10 @@ impl Store {
     }
 
     /// Calls `each` with the statistics of every picture, ordered by document.
-    pub(crate) fn each_picture(&self, mut each: impl FnMut(&str, &Picture)) -> Result<()> {
+    pub(crate) fn each_picture(
+        &self,
+        mut each: impl FnMut(&str, &PictureStatistics),
+    ) -> Result<()> {
         self.each_row(&picture::PICTURE, ALL, |row| {
             each(row.get_ref(0)?.as_str()?, &picture::picture_of(row)?);
             Ok(())
@@ -501,7 +508,7 @@ impl Store {
     /// Calls `each` with the rows of a table about a range of documents.
     fn each_row(
         &self,
-        table: &Table,
+        table: &EvidenceTable,
         range: (&str, &str),
         each: impl FnMut(&Row) -> rusqlite::Result<()>,
     ) -> Result<()> {

@@ -7,7 +7,7 @@ pub(crate) use crate::workspace::blob::{blob_of, vector_of};
 
 /// A table. Its first column is `document`, the id of the document that a row is about.
 #[derive(Debug)]
-pub struct Table {
+pub struct EvidenceTable {
     pub name: &'static str,
     /// The columns after `document`: for each type, names of columns, separated by spaces. One whose name ends in `?` may be null.
     columns: &'static [(ColumnType, &'static str)],
@@ -21,7 +21,7 @@ pub struct Table {
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     pub name: &'static str,
     pub kind: ColumnType,
     pub nullable: bool,
@@ -41,14 +41,14 @@ pub enum ColumnType {
     Vector,
 }
 
-impl Table {
+impl EvidenceTable {
     /// A table with these columns after `document`. The first `keys` of them belong to the primary key.
     pub const fn new(
         name: &'static str,
         keys: usize,
         columns: &'static [(ColumnType, &'static str)],
-    ) -> Table {
-        Table {
+    ) -> EvidenceTable {
+        EvidenceTable {
             name,
             columns,
             keys,
@@ -58,23 +58,23 @@ impl Table {
     }
 
     /// Declares that the rows are larger than a few hundred bytes.
-    pub const fn with_large_rows(mut self) -> Table {
+    pub const fn with_large_rows(mut self) -> EvidenceTable {
         self.storage = "";
         self
     }
 
     /// Declares that stores of the current version can lack the table.
-    pub const fn added_later(mut self) -> Table {
+    pub const fn added_later(mut self) -> EvidenceTable {
         self.is_later = true;
         self
     }
 
     /// All columns, `document` first.
-    pub fn columns(&self) -> Vec<Column> {
+    pub fn columns(&self) -> Vec<TableColumn> {
         let document: &[(ColumnType, &'static str)] = &[(ColumnType::Text, "document")];
         let groups = document.iter().chain(self.columns);
         let columns = groups.flat_map(|(kind, names)| {
-            names.split(' ').map(|name| Column {
+            names.split(' ').map(|name| TableColumn {
                 name: name.trim_end_matches('?'),
                 kind: *kind,
                 nullable: name.ends_with('?'),
@@ -85,7 +85,7 @@ impl Table {
 
     /// The statement that creates the table, unless it exists.
     pub(crate) fn create(&self) -> String {
-        let column = |Column {
+        let column = |TableColumn {
                           name,
                           kind,
                           nullable,
@@ -152,11 +152,11 @@ impl Table {
     }
 }
 
-/// Whether each value of a row of [`Table::select`] has the type of its column.
+/// Whether each value of a row of [`EvidenceTable::select`] has the type of its column.
 ///
 /// # Errors
 /// SQLite fails.
-pub(crate) fn fits(columns: &[Column], row: &Row) -> rusqlite::Result<bool> {
+pub(crate) fn fits(columns: &[TableColumn], row: &Row) -> rusqlite::Result<bool> {
     for (at, column) in columns.iter().enumerate() {
         let fits = match (column.kind, row.get_ref(at)?) {
             (_, ValueRef::Null) => column.nullable,
@@ -173,7 +173,7 @@ pub(crate) fn fits(columns: &[Column], row: &Row) -> rusqlite::Result<bool> {
     Ok(true)
 }
 
-fn names(columns: &[Column]) -> String {
+fn names(columns: &[TableColumn]) -> String {
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
     names.join(", ")
 }
@@ -189,7 +189,7 @@ mod tests {
             (ColumnType::Integer, "line?"),
             (ColumnType::Vector, "v"),
         ];
-        let table = Table::new("t", 1, COLUMNS);
+        let table = EvidenceTable::new("t", 1, COLUMNS);
         assert_eq!(
             table.create(),
             "CREATE TABLE IF NOT EXISTS t (document TEXT NOT NULL, page TEXT NOT NULL, line INTEGER, v BLOB NOT NULL, \

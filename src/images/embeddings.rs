@@ -7,14 +7,14 @@ use super::{ImageRankingSettings, STOPPED};
 use crate::events::Note;
 use crate::evidence::clip::Slot;
 use crate::evidence::extract::without_inputs;
-use crate::evidence::image_text::Likeness;
+use crate::evidence::image_text::ImageTextLikeness;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
 use crate::reading::{QueryEncoder, Reader};
 use crate::recipes::image_approach::{ListForm, StanceRecipe};
-use crate::score::signal::Need;
+use crate::score::signal::SignalNeed;
 use crate::texts::likeness::{ArgumentVectors, Arguments, argument_sentences};
-use crate::topic::prompts::{self, Role};
+use crate::topic::prompts::{self, PromptRole};
 use crate::topic::question::Question;
 
 /// The embeddings of all topics of a run. Those of a channel that is off are missing.
@@ -25,7 +25,7 @@ pub(super) struct Embeddings {
     /// Empty if CLIP is off or not used.
     pub kinds: Vec<KindVector>,
     /// What the first and the second image-text model make of a cosine.
-    likeness: [Likeness; 2],
+    likeness: [ImageTextLikeness; 2],
 }
 
 /// The CLIP vector of a kind of picture, such as a poster or a photograph.
@@ -86,11 +86,11 @@ impl Embeddings {
             topics: topics.iter().map(|_| TopicVectors::default()).collect(),
             sentences: None,
             kinds: Vec::new(),
-            likeness: <[Likeness; 2]>::default(),
+            likeness: <[ImageTextLikeness; 2]>::default(),
         };
         let beliefs = settings.approach.stance == StanceRecipe::Beliefs;
         let relevance = &settings.approach.relevance;
-        if beliefs || relevance.uses(|need| matches!(need, Need::Sentence(_))) {
+        if beliefs || relevance.uses(|need| matches!(need, SignalNeed::Sentence(_))) {
             let texts: Vec<String> = questions.iter().map(|q| q.words.clone()).collect();
             if let Some(vectors) = embed(store, reader, QueryEncoder::Sentence, &texts, notes)? {
                 for (topic, vector) in embeddings.topics.iter_mut().zip(vectors) {
@@ -120,13 +120,13 @@ impl Embeddings {
     }
 
     /// What an image-text model makes of a cosine.
-    pub fn likeness(&self, model: Slot) -> Likeness {
+    pub fn likeness(&self, model: Slot) -> ImageTextLikeness {
         self.likeness[model as usize]
     }
 
     /// Adds the mean vectors of the prompts of each group: for each topic one group about it and perhaps one for each side, then one for each kind of
     /// picture. `vectors` has one vector for each prompt.
-    fn add_prompts(&mut self, model: Slot, groups: &[prompts::Group], vectors: &[Vec<f32>]) {
+    fn add_prompts(&mut self, model: Slot, groups: &[prompts::PromptGroup], vectors: &[Vec<f32>]) {
         let mut vectors = vectors;
         let mut topics = self.topics.iter_mut();
         let mut current = None;
@@ -136,7 +136,7 @@ impl Embeddings {
             let mean = mean_direction(of_group);
             match group.role {
                 // the first group of a topic; its first prompt is the title
-                Role::Topic => {
+                PromptRole::Topic => {
                     current = topics.next();
                     if let Some(topic) = &mut current {
                         let prompts = Some(PromptVectors {
@@ -150,17 +150,19 @@ impl Embeddings {
                         }
                     }
                 }
-                Role::Pro | Role::Con => {
+                PromptRole::Pro | PromptRole::Con => {
                     let of_topic = current.as_mut().and_then(|topic| topic.clip.as_mut());
                     if let Some(of_topic) = of_topic {
                         let sides = of_topic.sides.get_or_insert_default();
-                        sides[usize::from(group.role == Role::Con)] = mean;
+                        sides[usize::from(group.role == PromptRole::Con)] = mean;
                     }
                 }
-                Role::Argumentative | Role::Illustrative => self.kinds.push(KindVector {
-                    is_argumentative: group.role == Role::Argumentative,
-                    vector: mean,
-                }),
+                PromptRole::Argumentative | PromptRole::Illustrative => {
+                    self.kinds.push(KindVector {
+                        is_argumentative: group.role == PromptRole::Argumentative,
+                        vector: mean,
+                    })
+                }
             }
         }
     }
@@ -227,8 +229,8 @@ fn prompt_groups(
     questions: &[Question],
     settings: &ImageRankingSettings,
     model: Slot,
-) -> Vec<prompts::Group> {
-    let mut groups: Vec<prompts::Group> = match settings.approach.form {
+) -> Vec<prompts::PromptGroup> {
+    let mut groups: Vec<prompts::PromptGroup> = match settings.approach.form {
         ListForm::Stances => (topics.iter().zip(questions))
             .flat_map(|(topic, question)| {
                 prompts::topic_groups(
@@ -241,7 +243,7 @@ fn prompt_groups(
             .collect(),
         ListForm::Claims => {
             let relevance = &settings.approach.relevance;
-            let all = relevance.uses(|need| need == Need::About(model));
+            let all = relevance.uses(|need| need == SignalNeed::About(model));
             let about = topics.iter();
             about
                 .map(|topic| prompts::about(topic.conveyed(), all))
@@ -249,7 +251,7 @@ fn prompt_groups(
         }
     };
     if model == Slot::Second {
-        groups.retain(|group| group.role == Role::Topic);
+        groups.retain(|group| group.role == PromptRole::Topic);
     }
     groups
 }

@@ -14,12 +14,12 @@ use super::signals::CrawlRanks;
 use super::texts::{PoolTexts, TextStances};
 use super::{ImageRanking, ImageRankingSettings, POOL, TopicTask, rationale};
 use crate::events::{Note, NoteKind};
-use crate::index::images::Image;
+use crate::index::images::ImageEvidence;
 use crate::presence::{Judged, TopicProbabilities};
 use crate::recipes::image_approach::{ListForm, ScoreRecipe, StanceRecipe};
 use crate::score::mixture::{Scaling, mix};
-use crate::score::picture_text::PictureText;
-use crate::score::select::{self, Candidate, LIST_LENGTH, Selected, Selection};
+use crate::score::picture_text::PictureWords;
+use crate::score::select::{self, ImageCandidate, LIST_LENGTH, Selected, Selection};
 use crate::score::side::Sides;
 use crate::score::stance;
 
@@ -28,7 +28,7 @@ pub(super) struct ScoredImage {
     id: DocId,
     phash: Option<u64>,
     /// The text in the picture; `None` if it was not read.
-    text: Option<PictureText>,
+    text: Option<PictureWords>,
     sides: Sides,
     /// Why the image conveys a claim.
     rationale: Option<String>,
@@ -71,7 +71,7 @@ const ENDINGS: [&str; 2] = [" good", " anti"];
 
 /// Scores the candidates for a topic. `texts` is `None` if the approach does not use the stance encoder.
 pub(super) fn score_candidates(
-    pool: Vec<(&Image, Explanation)>,
+    pool: Vec<(&ImageEvidence, Explanation)>,
     task: &TopicTask,
     kinds: &[KindVector],
     texts: Option<PoolTexts>,
@@ -135,10 +135,10 @@ pub(super) fn score_candidates(
 }
 
 /// The text in an image's picture. It distinguishes copies from pictures that share a template and have other words.
-fn text_in(image: &Image) -> Option<PictureText> {
+fn text_in(image: &ImageEvidence) -> Option<PictureWords> {
     let picture = image.picture.as_ref()?;
     let lines = image.ocr_lines.as_ref()?;
-    Some(PictureText::new(lines, picture.width))
+    Some(PictureWords::new(lines, picture.width))
 }
 
 /// Keeps the candidates that are among the best of a list. Explanations of all images would be much larger than the run.
@@ -253,9 +253,9 @@ pub(super) fn select_lists(
             }
         }
     }
-    let candidates: Vec<Candidate> = scored
+    let candidates: Vec<ImageCandidate> = scored
         .iter()
-        .map(|image| Candidate {
+        .map(|image| ImageCandidate {
             doc: image.id.clone(),
             pro: image.sides.of(Stance::Pro).map(Explanation::value),
             con: image.sides.of(Stance::Con).map(Explanation::value),

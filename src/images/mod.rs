@@ -29,12 +29,12 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId, Stance, TopicId};
 
 use crate::events::Note;
-use crate::evidence::image_text::Likeness;
-use crate::evidence::store::{Place, Store};
-use crate::evidence::table::Table;
+use crate::evidence::image_text::ImageTextLikeness;
+use crate::evidence::store::{Store, StoreFile};
+use crate::evidence::table::EvidenceTable;
 use crate::evidence::{clip, page, sentence, sentiment};
 use crate::files::explanations::{Explanations, KeepExplanations};
-use crate::index::images::{Field, Image, ImageIndex};
+use crate::index::images::{Field, ImageEvidence, ImageIndex};
 use crate::language::other_language;
 use crate::presence;
 use crate::presence::JudgedTopics;
@@ -43,7 +43,7 @@ use crate::recipes::channels::SignalKey;
 use crate::recipes::image_approach::{
     ArgumentRecipe, Cut, Eligible, ImageApproach, ListForm, Scale, StanceRecipe,
 };
-use crate::score::signal::{Inputs, Need, Values};
+use crate::score::signal::{SignalInputs, SignalNeed, SignalValues};
 use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
 use crate::texts::likeness::Arguments;
 use crate::topic::question::{self, Question, TopicParts};
@@ -83,7 +83,10 @@ impl ImageRankingSettings {
     fn uses_crawl(&self) -> bool {
         self.approach.stance == StanceRecipe::Crawl
             || self.approach.relevance.candidates == Eligible::Crawled
-            || self.approach.relevance.uses(|need| need == Need::Crawl)
+            || self
+                .approach
+                .relevance
+                .uses(|need| need == SignalNeed::Crawl)
     }
 }
 
@@ -203,7 +206,7 @@ struct TopicTask<'a> {
 struct Column {
     name: &'static str,
     weight: f64,
-    values: Values,
+    values: SignalValues,
 }
 
 /// The opinions of all signals on the image with the number `at`.
@@ -223,13 +226,13 @@ type Pool = Vec<(usize, Explanation)>;
 struct Ranker<'a> {
     index: &'a ImageIndex,
     /// The evidence store, which each thread opens for itself.
-    store: Place,
+    store: StoreFile,
     settings: &'a ImageRankingSettings,
     embeddings: &'a Embeddings,
     /// Empty if the approach does not use it.
     crawl: CrawlRanks,
     /// The stored numbers that signals need.
-    numbers: BTreeMap<SignalKey, Values>,
+    numbers: BTreeMap<SignalKey, SignalValues>,
     /// The sentiment of every image, whose sign is the image's stance; `None` if the approach does not need it for all images.
     sentiment: Option<Vec<f64>>,
     /// `None` if the approach has no clusters of pictures.
@@ -336,7 +339,7 @@ impl<'a> Ranker<'a> {
     ) -> Result<Vec<Vec<ScoredImage>>> {
         let images = self.candidates(&pools)?;
         let with_image = |(at, relevance)| Some((images.get(&at)?, relevance));
-        let pools: Vec<Vec<(&Image, Explanation)>> = pools
+        let pools: Vec<Vec<(&ImageEvidence, Explanation)>> = pools
             .into_iter()
             .map(|pool| pool.into_iter().filter_map(with_image).collect())
             .collect();
@@ -473,7 +476,7 @@ impl<'a> Ranker<'a> {
     }
 
     /// The evidence about the images in these pools, by the number of the image. Only what the approach uses is read.
-    fn candidates(&self, pools: &[Pool]) -> Result<HashMap<usize, Image>> {
+    fn candidates(&self, pools: &[Pool]) -> Result<HashMap<usize, ImageEvidence>> {
         let mut numbers: Vec<usize> = pools.iter().flatten().map(|(at, _)| *at).collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -485,7 +488,7 @@ impl<'a> Ranker<'a> {
             recipe.argument,
             ArgumentRecipe::Aramis { .. } | ArgumentRecipe::AramisNeural
         ) || recipe.stance.is_by_sign();
-        let needed: [(&'static Table, bool); 6] = [
+        let needed: [(&'static EvidenceTable, bool); 6] = [
             (&page::CRAWL_RANK, false),
             (&clip::CLIP, needs_clip),
             (&clip::IMAGE_TEXT, false),
@@ -497,12 +500,13 @@ impl<'a> Ranker<'a> {
             (&sentiment::AFINN, needs_sentiment),
         ];
         let left_out = needed.into_iter().filter(|(_, is_needed)| !is_needed);
-        let left_out: Vec<&Table> = left_out.map(|(table, _)| table).collect();
-        let read = |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, Image)>> {
-            let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
-            let id = self.index.ids().get(*at).context("no such image")?;
-            Ok(Image::read(store, id, &left_out)?.map(|image| (*at, image)))
-        };
+        let left_out: Vec<&EvidenceTable> = left_out.map(|(table, _)| table).collect();
+        let read =
+            |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, ImageEvidence)>> {
+                let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
+                let id = self.index.ids().get(*at).context("no such image")?;
+                Ok(ImageEvidence::read(store, id, &left_out)?.map(|image| (*at, image)))
+            };
         numbers
             .par_iter()
             .with_min_len(32)
@@ -525,12 +529,12 @@ struct TopicInputs<'a> {
     task: &'a TopicTask<'a>,
     members: &'a [usize],
     /// The cosines of the signal; `None` if it is not computed from cosines, or is off.
-    stored: Option<Values>,
+    stored: Option<SignalValues>,
     /// The stored numbers of the signal; `None` if it is not computed from them, or is off.
-    numbers: Option<&'a Values>,
+    numbers: Option<&'a SignalValues>,
 }
 
-impl Inputs for TopicInputs<'_> {
+impl SignalInputs for TopicInputs<'_> {
     fn images(&self) -> usize {
         self.ranker.index.ids().len()
     }
@@ -546,7 +550,7 @@ impl Inputs for TopicInputs<'_> {
         Ok((scores, best))
     }
 
-    fn likelihoods(&self, field: Field) -> Result<Values> {
+    fn likelihoods(&self, field: Field) -> Result<SignalValues> {
         let mu = self.ranker.settings.approach.relevance.mu;
         let mu = mu.context("a Dirichlet prior needs mu")?;
         let words = &self.task.question.words;
@@ -560,13 +564,14 @@ impl Inputs for TopicInputs<'_> {
         Ok(values)
     }
 
-    fn stored(&mut self) -> Option<Values> {
+    fn stored(&mut self) -> Option<SignalValues> {
         self.stored.take().or_else(|| self.numbers.cloned())
     }
 
-    fn likeness(&self, need: Need) -> Likeness {
+    fn likeness(&self, need: SignalNeed) -> ImageTextLikeness {
         let of = |model| self.ranker.embeddings.likeness(model);
-        need.image_text().map_or_else(Likeness::default, of)
+        need.image_text()
+            .map_or_else(ImageTextLikeness::default, of)
     }
 
     fn crawl_ranks(&self) -> BTreeMap<usize, u32> {

@@ -6,20 +6,20 @@ use super::embeddings::{KindVector, TopicVectors};
 use super::systems;
 use super::texts::TextStances;
 use crate::evidence::TextPart;
-use crate::index::images::Image;
+use crate::index::images::ImageEvidence;
 use crate::recipes::image_approach::{
     ArgumentRecipe, ImageApproach, Sentiment, StanceRecipe, StanceTexts,
 };
 use crate::score::argument::{self, PictureFeatures};
 use crate::score::side::Sides;
-use crate::score::stance::{self, Signal, StanceSignals};
+use crate::score::stance::{self, StanceOpinion, StanceOpinions};
 use crate::score::text_stance::{self, Stances};
 use crate::texts::likeness::SideLikeness;
 use crate::topic::question::Question;
 
 /// The argumentativeness of each candidate; `None` if the approach does not estimate it.
 pub(super) fn argument_scores(
-    pool: &[(&Image, Explanation)],
+    pool: &[(&ImageEvidence, Explanation)],
     kinds: &[KindVector],
     texts: &[TextStances],
     recipe: ArgumentRecipe,
@@ -28,18 +28,22 @@ pub(super) fn argument_scores(
         let argues = model.argues(&images_of(pool));
         return argues.into_iter().map(Some).collect();
     }
-    let argues = |((image, _), texts): (&(&Image, _), &TextStances)| {
+    let argues = |((image, _), texts): (&(&ImageEvidence, _), &TextStances)| {
         let features = || picture_features(image, kinds, texts.side_of_picture());
         (recipe == ArgumentRecipe::Picture).then(|| argument::argues(&features()))
     };
     pool.iter().zip(texts).map(argues).collect()
 }
 
-fn images_of<'a>(pool: &[(&'a Image, Explanation)]) -> Vec<&'a Image> {
+fn images_of<'a>(pool: &[(&'a ImageEvidence, Explanation)]) -> Vec<&'a ImageEvidence> {
     pool.iter().map(|(image, _)| *image).collect()
 }
 
-fn picture_features(image: &Image, kinds: &[KindVector], side: Option<f64>) -> PictureFeatures {
+fn picture_features(
+    image: &ImageEvidence,
+    kinds: &[KindVector],
+    side: Option<f64>,
+) -> PictureFeatures {
     let (words, claim_words, numbers) = argument::count_words(&image.ocr_text);
     let largest_likeness = |is_argumentative: bool| {
         kinds
@@ -63,7 +67,7 @@ fn picture_features(image: &Image, kinds: &[KindVector], side: Option<f64>) -> P
 
 /// The stance scores of each candidate.
 pub(super) fn stance_scores(
-    pool: &[(&Image, Explanation)],
+    pool: &[(&ImageEvidence, Explanation)],
     question: &Question,
     vectors: &TopicVectors,
     texts: &[TextStances],
@@ -78,7 +82,7 @@ pub(super) fn stance_scores(
             .iter()
             .zip(texts)
             .map(|((image, _), texts)| {
-                let beliefs = stance::beliefs(&stance_signals(image, vectors, texts));
+                let beliefs = stance::beliefs(&stance_opinions(image, vectors, texts));
                 Sides {
                     pro: Some(beliefs.pro),
                     con: Some(beliefs.con),
@@ -99,7 +103,7 @@ pub(super) fn stance_scores(
 }
 
 /// Puts an image on a side by the sign of its sentiment.
-fn by_sentiment(image: &Image, sentiment: Sentiment) -> Sides {
+fn by_sentiment(image: &ImageEvidence, sentiment: Sentiment) -> Sides {
     let (name, value) = match sentiment {
         Sentiment::AfinnMain => (
             "sign of AFINN over the page",
@@ -188,9 +192,13 @@ fn of_claimed(claimed: Claimed) -> Sides {
     }
 }
 
-fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) -> StanceSignals {
-    let text_signal = |read: &Option<(Stances, Explanation)>| {
-        read.as_ref().map(|(_, stance)| Signal {
+fn stance_opinions(
+    image: &ImageEvidence,
+    vectors: &TopicVectors,
+    texts: &TextStances,
+) -> StanceOpinions {
+    let text_opinion = |read: &Option<(Stances, Explanation)>| {
+        read.as_ref().map(|(_, stance)| StanceOpinion {
             value: stance.value(),
             how: stance.how().to_owned(),
             // `how` contains P(neither), so the part is needed only if it has parts
@@ -202,8 +210,8 @@ fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) ->
                 .collect(),
         })
     };
-    let likeness_signal = |likeness: Option<SideLikeness>| {
-        likeness.map(|l| Signal {
+    let likeness_opinion = |likeness: Option<SideLikeness>| {
+        likeness.map(|l| StanceOpinion {
             value: l.difference(),
             how: format!(
                 "{:.3} to arguments for the claim, {:.3} to arguments against it, nearest {} of {} \"{}\"",
@@ -218,23 +226,23 @@ fn stance_signals(image: &Image, vectors: &TopicVectors, texts: &TextStances) ->
     };
     let by_words = |part: TextPart| {
         let arguments = vectors.arguments.as_ref()?;
-        likeness_signal(arguments.likeness(image.vectors_of(part)))
+        likeness_opinion(arguments.likeness(image.vectors_of(part)))
     };
     let by_picture = || {
         let arguments = vectors.clip_arguments.as_ref()?;
-        likeness_signal(arguments.likeness(image.clip.as_deref().into_iter()))
+        likeness_opinion(arguments.likeness(image.clip.as_deref().into_iter()))
     };
-    StanceSignals {
-        picture: text_signal(&texts.picture),
+    StanceOpinions {
+        picture: text_opinion(&texts.picture),
         both_sides: stance::both_sides(&texts.sections),
-        around: text_signal(&texts.around),
+        around: text_opinion(&texts.around),
         picture_likeness: by_words(TextPart::Ocr),
         around_likeness: by_words(TextPart::Near),
         clip_likeness: by_picture(),
         clip: vectors.clip.as_ref().and_then(|of_topic| {
             let [pro, con] = of_topic.sides.as_ref()?;
             let (pro, con) = (image.clip_likeness(pro)?, image.clip_likeness(con)?);
-            Some(Signal {
+            Some(StanceOpinion {
                 value: pro - con,
                 how: "likeness to the prompts for the claim minus likeness to those against it"
                     .into(),

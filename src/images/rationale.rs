@@ -2,7 +2,7 @@
 
 use riposte_eval::{Explanation, NumberId};
 
-use crate::index::images::Image;
+use crate::index::images::ImageEvidence;
 use crate::recipes::channels::SignalKey;
 use crate::score::signal::Quoted;
 
@@ -11,7 +11,7 @@ const QUOTED: usize = 200;
 
 /// Names the channel with the largest value in the relevance of an image, and quotes the text that it compared. For a text of a page, it quotes
 /// the titles and the words around the image instead, because an image does not have the main text of its pages.
-pub(super) fn of(image: &Image, relevance: &Explanation) -> String {
+pub(super) fn of(image: &ImageEvidence, relevance: &Explanation) -> String {
     let parts = relevance.parts().iter().filter(|part| part.value() > 0.0);
     let most = parts.max_by(|a, b| a.value().total_cmp(&b.value()));
     let key = most.and_then(|part| match part.id() {

@@ -15,7 +15,7 @@ use crate::index::images::position;
 use crate::index::vector;
 use crate::recipes::channels::SignalKey;
 use crate::recipes::image_approach::{RelevanceRecipe, Sentiment};
-use crate::score::signal::{Need, Values};
+use crate::score::signal::{SignalNeed, SignalValues};
 use crate::texts::likeness::{ArgumentVectors, SideLikeness};
 
 /// Number of images whose vectors a thread reads at once.
@@ -86,7 +86,7 @@ pub(super) fn read(
 /// A signal that compares vectors.
 struct Compared {
     key: SignalKey,
-    need: Need,
+    need: SignalNeed,
     wanted: Wanted,
 }
 
@@ -94,8 +94,8 @@ impl Compared {
     /// Whether the topic has the vectors that the signal compares.
     fn is_on(&self, topic: &TopicVectors) -> bool {
         match self.need {
-            Need::Arguments => topic.arguments.is_some(),
-            Need::About(model) | Need::Title(model) => topic.prompts(model).is_some(),
+            SignalNeed::Arguments => topic.arguments.is_some(),
+            SignalNeed::About(model) | SignalNeed::Title(model) => topic.prompts(model).is_some(),
             _ => topic.words.is_some(),
         }
     }
@@ -114,13 +114,13 @@ struct Wanted {
 
 impl Wanted {
     /// The vectors that a signal compares; none if it does not compare single vectors.
-    fn by(need: Need, topics: &[&TopicVectors]) -> Wanted {
+    fn by(need: SignalNeed, topics: &[&TopicVectors]) -> Wanted {
         let mut wanted = Wanted::default();
         for (at, topic) in topics.iter().enumerate() {
             let vector = match need {
-                Need::Sentence(_) => topic.words.as_ref(),
-                Need::Title(model) => topic.prompts(model).map(|prompts| &prompts.title),
-                Need::About(model) => topic.prompts(model).map(|prompts| &prompts.about),
+                SignalNeed::Sentence(_) => topic.words.as_ref(),
+                SignalNeed::Title(model) => topic.prompts(model).map(|prompts| &prompts.title),
+                SignalNeed::About(model) => topic.prompts(model).map(|prompts| &prompts.about),
                 _ => None,
             };
             if let Some(vector) = vector {
@@ -186,13 +186,13 @@ fn read_sentences(store: &Store, mut chunk: Chunk) -> Result<Columns> {
         return Ok(chunk.values);
     };
     let index_of = |wanted| (chunk.signals.iter()).position(|signal| signal.need == wanted);
-    let arguments = index_of(Need::Arguments);
+    let arguments = index_of(SignalNeed::Arguments);
     let mut current = CurrentImage::default();
     store.each_sentence_vector(first, last, |document, part, vector| {
         let Some(at) = position(chunk.ids, document) else {
             return;
         };
-        if let Some(signal) = index_of(Need::Sentence(part)) {
+        if let Some(signal) = index_of(SignalNeed::Sentence(part)) {
             let wanted = &chunk.signals[signal].wanted;
             wanted.keep_larger_cosines(&mut chunk.values[signal], at, vector);
         }
@@ -254,10 +254,10 @@ pub(super) fn read_numbers(
     store: &Store,
     ids: &[DocId],
     relevance: &RelevanceRecipe,
-) -> Result<BTreeMap<SignalKey, Values>> {
+) -> Result<BTreeMap<SignalKey, SignalValues>> {
     let mut all = BTreeMap::new();
     for key in relevance.channels.keys() {
-        let Need::Number { table, column } = key.signal().need() else {
+        let SignalNeed::Number { table, column } = key.signal().need() else {
             continue;
         };
         let mut values = vec![None; ids.len()];
@@ -361,7 +361,7 @@ mod tests {
             topic(Some(&[0.0, 1.0])),
         ];
         let topics: Vec<&TopicVectors> = topics.iter().collect();
-        let wanted = Wanted::by(Need::Sentence(TextPart::Near), &topics);
+        let wanted = Wanted::by(SignalNeed::Sentence(TextPart::Near), &topics);
         let mut columns = vec![vec![f64::NAN; 2]; topics.len()];
         for vector in [[0.5, 0.25], [0.75, 0.125]] {
             wanted.keep_larger_cosines(&mut columns, 1, &vector);
@@ -370,6 +370,6 @@ mod tests {
         assert_eq!((kept[0], kept[3]), (0.75, 0.25));
         assert!(kept[1].is_nan() && kept[2].is_nan());
         assert!(columns.iter().all(|column| column[0].is_nan()));
-        assert!(Wanted::by(Need::Crawl, &topics).topics.is_empty());
+        assert!(Wanted::by(SignalNeed::Crawl, &topics).topics.is_empty());
     }
 }

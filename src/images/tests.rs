@@ -9,12 +9,12 @@ use super::*;
 use crate::collection::images::CrawlRank;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::page::PageWords;
-use crate::evidence::picture::Picture;
-use crate::evidence::store::{self, Record};
+use crate::evidence::picture::PictureStatistics;
+use crate::evidence::store::{self, NewEvidence};
 use crate::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
 use crate::index::images;
-use crate::index::inverted::Effort;
-use crate::reading::Models;
+use crate::index::inverted::IndexingBudget;
+use crate::reading::ReadingModels;
 use crate::recipes::channels::CHANNELS;
 use crate::recipes::image_approach::ScoreRecipe;
 use crate::score::mixture::Scaling;
@@ -89,7 +89,7 @@ impl Collection {
             id: DocId(id.to_owned()),
             pages: vec![page],
             ocr: lines.into_iter().collect(),
-            picture: Some(Picture {
+            picture: Some(PictureStatistics {
                 width: 100,
                 height: 100,
                 text_fraction: 0.0,
@@ -123,12 +123,12 @@ impl Collection {
             afinn: vec![of_page(TextPart::Main, afinn)],
             ..Evidence::default()
         };
-        let made = || store::Made {
+        let made = || store::Provenance {
             producer: "made up".to_owned(),
-            ..store::Made::default()
+            ..store::Provenance::default()
         };
         let channels = ["page", "ocr", "picture", "vader", "afinn"];
-        let record = Record {
+        let record = NewEvidence {
             evidence,
             fingerprint: "f".to_owned(),
             made: channels.map(|channel| (channel, made())).into(),
@@ -139,20 +139,20 @@ impl Collection {
 
     fn rank(&mut self, approach: &ImageApproach, title: &str) -> ImageRanking {
         let analyzer = &approach.relevance.analyzer;
-        let effort = Effort {
+        let effort = IndexingBudget {
             threads: 1,
-            ..Effort::default()
+            ..IndexingBudget::default()
         };
         let place: PathBuf = self.dir.path().join(format!("{analyzer}.index"));
         let opened = images::open(&mut self.store, &place, analyzer, effort, &mut |_| ()).unwrap();
         let ids = self.store.text_hashes().unwrap().into_iter();
         let index = ImageIndex::new(opened.0, ids.map(|(id, _)| id));
-        let models = Models {
+        let models = ReadingModels {
             clip: None,
             image_text: None,
             sentences: None,
             cross: None,
-            pairs: None,
+            stance_encoder: None,
         };
         let outputs = Outputs::open(&self.dir.path().join("outputs.sqlite")).unwrap();
         let mut reader = Reader::new(models, outputs).unwrap();
@@ -511,7 +511,7 @@ fn the_networks_of_aramis_decide_where_the_recipe_says() {
     let of_formula = collection.rank(&approach("aramis"), title);
     assert_eq!(ranking.explained.len(), of_formula.explained.len());
     for (image, of_formula) in ranking.explained.iter().zip(of_formula.explained.iter()) {
-        let read = Image::read(&collection.store, &image.image, &[]);
+        let read = ImageEvidence::read(&collection.store, &image.image, &[]);
         let expected = argument.argues(&ArgumentInputs::of(&read.unwrap().unwrap()));
         let score = image.pro.as_ref().or(image.con.as_ref()).unwrap();
         // before it is scaled within its list
@@ -525,7 +525,7 @@ fn the_networks_of_aramis_decide_where_the_recipe_says() {
         let ranking = collection.rank(&approach, title);
         for id in ["Ia", "Ib", "Ic", "Id"] {
             let id = DocId(id.to_owned());
-            let read = Image::read(&collection.store, &id, &[]);
+            let read = ImageEvidence::read(&collection.store, &id, &[]);
             let inputs = networks::stance_inputs(&read.unwrap().unwrap(), &query, analyzer);
             let side = networks::side(StanceNetwork::committed().probabilities(&inputs));
             let of = ranking.explained.iter().find(|image| image.image == id);
@@ -545,7 +545,7 @@ fn the_place_of_a_line_of_text_is_laid_out_on_a_grid() {
     };
     collection.add("Ia", made);
     let id = DocId("Ia".to_owned());
-    let image = Image::read(&collection.store, &id, &[]);
+    let image = ImageEvidence::read(&collection.store, &id, &[]);
     let image = image.unwrap().unwrap();
     // from 10 to 60 across and from 10 to 40 down, of 100: its middle is in the third column and row
     for (at, share) in image.text_map.iter().enumerate() {

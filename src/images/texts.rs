@@ -8,7 +8,7 @@ use riposte_claims::words::alphanumeric_words;
 use riposte_eval::{Explanation, NumberId};
 
 use crate::evidence::ocr_text;
-use crate::index::images::Image;
+use crate::index::images::ImageEvidence;
 use crate::reading::Reader;
 use crate::reading::clauses::clauses;
 use crate::reading::clauses::picture::of_picture;
@@ -16,7 +16,7 @@ use crate::reading::pieces::beginning;
 use crate::reading::sections::{Heading, Sections};
 use crate::reading::stance_encoder::{Logits, StanceReading};
 use crate::score::logistic;
-use crate::score::stance::{self, Signal};
+use crate::score::stance::{self, StanceOpinion};
 use crate::score::text_stance::{self, Stances};
 use crate::topic::question::Question;
 
@@ -29,7 +29,7 @@ pub(super) struct TextStances {
     /// The probabilities and the stance of the words around the picture.
     pub around: Option<(Stances, Explanation)>,
     /// The stances of the sections of the text in the picture, if there are several sections or they have headings.
-    pub sections: Vec<Signal>,
+    pub sections: Vec<StanceOpinion>,
 }
 
 impl TextStances {
@@ -68,7 +68,7 @@ impl PoolTexts {
     /// # Errors
     /// The store of model outputs or the encoder fails.
     pub fn read(
-        pool: &[(&Image, Explanation)],
+        pool: &[(&ImageEvidence, Explanation)],
         question: &Question,
         reader: &mut Reader,
     ) -> Result<Self> {
@@ -135,7 +135,7 @@ impl PoolTexts {
     /// The stances of each candidate's texts.
     pub fn stances(&self, question: &Question) -> Vec<TextStances> {
         let claim = question.claim.as_str();
-        let model = text_stance::Model::committed();
+        let model = text_stance::TextStanceModel::committed();
         let stance = |at: usize| {
             let text = self.texts.get(at).filter(|text| has_words(text))?;
             let logits = self.logits.as_ref().and_then(|all| all.get(at));
@@ -153,9 +153,9 @@ impl PoolTexts {
 
     /// For each candidate P(pro) - P(con) of each section of the text in its picture. If the encoder has read the whole texts but not their sections,
     /// only sections with headings count.
-    fn section_signals(&self, question: &Question) -> Vec<Vec<Signal>> {
+    fn section_signals(&self, question: &Question) -> Vec<Vec<StanceOpinion>> {
         let claim = question.claim.as_str();
-        let model = text_stance::Model::committed();
+        let model = text_stance::TextStanceModel::committed();
         let mut logits = self.section_logits.iter().flatten();
         let is_unread = self.section_logits.is_none() && self.logits.is_some();
         let mut signals = Vec::new();
@@ -168,7 +168,7 @@ impl PoolTexts {
                 } else if !is_unread {
                     let text = beginning(&section.text);
                     let (stances, read) = model.stances_with_explanation(claim, text, logits);
-                    of_image.push(Signal {
+                    of_image.push(StanceOpinion {
                         value: stances.balance(),
                         how: format!("section \"{}\": {}", text_stance::shown(text), read.how()),
                         parts: read.into_parts(),
@@ -187,7 +187,7 @@ const HEADED: f64 = 0.8;
 
 /// The stance of a section by its heading. "Cons" is against the subject that the title or the heading names, such as "zoos" or "should zoos be
 /// closed?". If that subject and the topic's claim have opposite polarities, the section is for the claim.
-fn headed(heading: &Heading, title: &str, question: &Question, text: &str) -> Signal {
+fn headed(heading: &Heading, title: &str, question: &Question, text: &str) -> StanceOpinion {
     let subject = polarity(&format!("{title} {}", heading.text));
     let is_turned = subject != question.polarity;
     let supports = heading.supports != is_turned;
@@ -197,7 +197,7 @@ fn headed(heading: &Heading, title: &str, question: &Question, text: &str) -> Si
     } else {
         ""
     };
-    Signal {
+    StanceOpinion {
         value: if supports { HEADED } else { -HEADED },
         how: format!(
             "section \"{}\" headed \"{}\", {side} its subject{turned}",

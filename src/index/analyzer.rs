@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, VariantNames};
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 
-pub use super::splitter::{Splitter, Words};
+pub use super::splitter::{Splitter, WordReader};
 pub use super::stemmer::Stemmer;
 pub use super::stop_words::StopList;
-use super::term_cache::{self, Packed, TermCache, Word};
+use super::term_cache::{self, CachedWord, Packed, TermCache};
 use crate::wording::UnknownName;
 use cjk::Bigrams;
 pub use fold::Fold;
@@ -83,7 +83,7 @@ pub enum Tokens {
 ///
 /// With `tokens=cjk` and `fold=nfkc-casefold`, pairs of characters are made of folded characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "String")]
+#[serde(try_from = "AnalyzerText", into = "String")]
 pub struct Analyzer {
     pub stop: StopList,
     pub stemmer: Stemmer,
@@ -165,7 +165,7 @@ impl From<Analyzer> for String {
     untagged,
     expecting = "an analyzer is a text, such as \"stop=lucene stem=porter\", or a table of its parts"
 )]
-pub(crate) enum Written {
+pub(crate) enum AnalyzerText {
     Text(String),
     Parts(BTreeMap<String, Part>),
 }
@@ -178,21 +178,21 @@ pub(crate) enum Part {
     Number(u64),
 }
 
-impl TryFrom<Written> for Analyzer {
+impl TryFrom<AnalyzerText> for Analyzer {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: AnalyzerText) -> Result<Self, String> {
         written.read().map_err(|error| format!("{error:#}"))
     }
 }
 
-impl Written {
+impl AnalyzerText {
     /// # Errors
     /// A part is unknown, or its value is wrong. The error is an [`UnknownName`] if the value is a name that is not known.
     pub(crate) fn read(self) -> Result<Analyzer> {
         let text = match self {
-            Written::Text(text) => text,
-            Written::Parts(parts) => {
+            AnalyzerText::Text(text) => text,
+            AnalyzerText::Parts(parts) => {
                 let mut words = Vec::new();
                 for (key, value) in parts {
                     let value = match value {
@@ -362,7 +362,7 @@ struct WordTokenizer {
 struct NextWord {
     from: usize,
     to: usize,
-    word: Word,
+    word: CachedWord,
     term: Option<Packed>,
 }
 
@@ -373,7 +373,7 @@ struct TermStream<'a> {
     /// Byte offset from which the text is not read yet.
     position: usize,
     /// The words of the analyzer's splitter, if it has one.
-    split: Option<Words<'a>>,
+    split: Option<WordReader<'a>>,
     /// The characters that are paired, with [`Tokens::Cjk`].
     bigrams: Bigrams,
     /// The last word that was read.
@@ -428,8 +428,8 @@ impl TermStream<'_> {
             match next.term {
                 Some(term) => term_cache::push(term, &mut token.text),
                 None => match cache.term(&next.word, |word| rules.term(word)) {
-                    Word::Short(term) => term_cache::push(term, &mut token.text),
-                    Word::Long(term) => token.text.push_str(&term),
+                    CachedWord::Short(term) => term_cache::push(term, &mut token.text),
+                    CachedWord::Long(term) => token.text.push_str(&term),
                 },
             }
             if token.text.is_empty() {
@@ -465,7 +465,7 @@ impl TermStream<'_> {
         }
     }
 
-    fn next_word(&mut self) -> Option<(usize, usize, Word)> {
+    fn next_word(&mut self) -> Option<(usize, usize, CachedWord)> {
         let (text, word) = (self.text, &mut self.word);
         let Analyzer { tokens, fold, .. } = self.tokenizer.rules;
         let (from, to) = if let Some(next) = &mut self.split {
@@ -477,11 +477,11 @@ impl TermStream<'_> {
         } else {
             let short = next_short_word(text, &mut self.position);
             if let Some((from, to, word)) = short {
-                return Some((from, to, Word::Short(word)));
+                return Some((from, to, CachedWord::Short(word)));
             }
             next_word(text, &mut self.position, word)
         }?;
-        Some((from, to, Word::from(word.as_str())))
+        Some((from, to, CachedWord::from(word.as_str())))
     }
 }
 

@@ -24,14 +24,14 @@ use crate::workspace::{Lock, Outputs};
 use blob::Blob;
 use half_floats::convert;
 
-pub use search::{Near, Unit};
+pub use search::{NearPassage, SearchUnit};
 
 /// Number of documents, or of passages, that ends a batch. If the process is killed, at most one batch is lost.
 const BATCH: usize = 128;
 
 /// Identifies vectors: by the texts, how they are split, and the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct VectorsKey {
     /// The name of the field whose texts are encoded. Several names joined by `+` are encoded as one text, in this order.
     pub field: String,
     pub passages: Passages,
@@ -41,7 +41,7 @@ pub struct Wanted {
 
 /// What happens while vectors are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum DenseEvent {
     /// Another process is computing these vectors. This process waits, and then uses them.
     Waiting,
     /// The vectors of this number of documents are damaged. They are computed again.
@@ -70,7 +70,7 @@ pub struct Vectors {
 }
 
 /// The stored vectors, compared with the documents of the index.
-struct Stored {
+struct StoredVectors {
     vectors: Vectors,
     /// The numbers of the documents whose current text has no stored vectors.
     missing: Vec<u32>,
@@ -79,7 +79,7 @@ struct Stored {
     damaged: usize,
 }
 
-impl Wanted {
+impl VectorsKey {
     /// The producer of these vectors in the workspace. It is stored with the vectors of each document, so it is short.
     fn producer_of_passages(&self) -> String {
         format!("passages/1 {} {}", self.field, self.hash())
@@ -111,9 +111,9 @@ fn document_of(index: &InvertedIndex, key: &str) -> Option<u32> {
     (index.text_checksum(document) == Some(text)).then_some(document)
 }
 
-impl std::fmt::Display for Wanted {
+impl std::fmt::Display for VectorsKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Wanted {
+        let VectorsKey {
             field,
             passages,
             producer,
@@ -132,11 +132,11 @@ impl Vectors {
     /// there is no `encode`.
     pub fn open(
         index: &InvertedIndex,
-        wanted: &Wanted,
+        wanted: &VectorsKey,
         file: &Path,
         shards: &[PathBuf],
         encode: Option<Encode>,
-        on_event: &mut dyn FnMut(Event),
+        on_event: &mut dyn FnMut(DenseEvent),
     ) -> Result<Option<Self>> {
         let mut stores = Vec::new();
         for shard in shards {
@@ -145,7 +145,8 @@ impl Vectors {
             }
         }
         stores.push(Outputs::open_or_read(file)?);
-        let read = |stores: &mut [Outputs]| Stored::read(index, stores, wanted, encode.is_some());
+        let read =
+            |stores: &mut [Outputs]| StoredVectors::read(index, stores, wanted, encode.is_some());
         let stored = read(&mut stores)?;
         if stored.missing.is_empty() && !stored.has_unneeded {
             return Ok(Some(stored.vectors));
@@ -160,11 +161,11 @@ impl Vectors {
             return Ok(is_whole.then_some(stored.vectors));
         };
         drop(stored);
-        let _lock = wanted.lock(file, &mut || on_event(Event::Waiting))?;
+        let _lock = wanted.lock(file, &mut || on_event(DenseEvent::Waiting))?;
         // another process can have computed them in the meantime
         let stored = read(&mut stores)?;
         if stored.damaged > 0 {
-            on_event(Event::Damaged(stored.damaged));
+            on_event(DenseEvent::Damaged(stored.damaged));
         }
         let missing = stored.missing;
         drop(stored.vectors);
@@ -186,7 +187,7 @@ impl Vectors {
     ///
     /// # Errors
     /// The workspace cannot be read, or a record in it is damaged.
-    pub fn check(file: &Path, wanted: &Wanted) -> Result<usize> {
+    pub fn check(file: &Path, wanted: &VectorsKey) -> Result<usize> {
         let mut outputs = Outputs::open_to_read(file)?;
         let producer = wanted.producer_of_passages();
         let mut documents = 0;
@@ -271,9 +272,9 @@ impl Vectors {
         &self,
         index: &InvertedIndex,
         queries: &[Vec<f32>],
-        unit: Unit,
+        unit: SearchUnit,
         options: SearchOptions,
-    ) -> Result<Vec<Vec<Near>>> {
+    ) -> Result<Vec<Vec<NearPassage>>> {
         let is_included = |document| !index.is_filtered(document, &options);
         let id = |document| index.id_text(document);
         self.nearest(queries, options.k, unit, &is_included, &id)
@@ -309,15 +310,15 @@ impl Vectors {
     }
 }
 
-impl Stored {
+impl StoredVectors {
     /// Reads the stored vectors. If several workspaces have vectors of a document, those of the first one are used.
     fn read(
         index: &InvertedIndex,
         stores: &mut [Outputs],
-        wanted: &Wanted,
+        wanted: &VectorsKey,
         can_compute: bool,
     ) -> Result<Self> {
-        let mut stored = Stored {
+        let mut stored = StoredVectors {
             vectors: Vectors::new(index.numbers()),
             missing: Vec::new(),
             has_unneeded: false,
@@ -358,11 +359,11 @@ impl Stored {
 /// Encodes the passages of these documents, and stores their vectors.
 fn compute(
     index: &InvertedIndex,
-    wanted: &Wanted,
+    wanted: &VectorsKey,
     documents: &[u32],
     store: &mut Outputs,
     encode: Encode,
-    on_event: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(DenseEvent),
 ) -> Result<()> {
     let field = |name: &str| {
         index.field(name).with_context(|| {
@@ -372,7 +373,7 @@ fn compute(
     };
     let fields: Vec<usize> = wanted.field.split('+').map(field).collect::<Result<_>>()?;
     let total = documents.len();
-    let mut batch = Batch::default();
+    let mut batch = EncodingBatch::default();
     for (done, number) in (1..).zip(documents) {
         let id = index.id(*number).context("a document has no id")?;
         let text = index.text_checksum(*number);
@@ -386,7 +387,7 @@ fn compute(
         batch.add(id.0, text, wanted.passages.split(&texts.join("\n")));
         if batch.passages >= BATCH || batch.documents.len() >= BATCH || done == total {
             batch.write(&wanted.producer_of_passages(), store, encode)?;
-            on_event(Event::Progress { done, total });
+            on_event(DenseEvent::Progress { done, total });
         }
     }
     Ok(())
@@ -394,13 +395,13 @@ fn compute(
 
 /// Documents that are encoded and stored together.
 #[derive(Default)]
-struct Batch {
+struct EncodingBatch {
     /// For each document its id, the checksum of its texts, and its passages.
     documents: Vec<(String, u64, Vec<String>)>,
     passages: usize,
 }
 
-impl Batch {
+impl EncodingBatch {
     fn add(&mut self, id: String, text: u64, passages: Vec<String>) {
         self.passages += passages.len();
         self.documents.push((id, text, passages));
@@ -430,7 +431,7 @@ impl Batch {
             rows.push((key(id, *text), blob::blob(&of_passages)?.to_bytes()));
         }
         store.put(producer, numeric.word(), &rows)?;
-        *self = Batch::default();
+        *self = EncodingBatch::default();
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::inverted::InvertedIndex;
-use super::search::{Query, QueryPart, SearchOptions};
+use super::search::{IndexQuery, QueryPart, SearchOptions};
 use super::similarity::Similarity;
 use super::{ScoredDoc, analyzer};
 
@@ -95,17 +95,17 @@ impl InvertedIndex {
     /// Those of [`InvertedIndex::search`], or a document cannot be read.
     pub fn with_feedback(
         &self,
-        query: &Query,
+        query: &IndexQuery,
         similarity: &Similarity,
         rm3: Rm3,
         options: SearchOptions,
-    ) -> Result<Query> {
+    ) -> Result<IndexQuery> {
         let options = SearchOptions {
             k: rm3.documents,
             ..options
         };
         let best = self.search(query, similarity, options)?;
-        let mut expanded = Query::default();
+        let mut expanded = IndexQuery::default();
         for part in &query.parts {
             let documents = self.terms_of(&best, part.fields())?;
             let terms = rm3.expand(part.terms(), &documents);

@@ -12,16 +12,18 @@ use sha2::{Digest, Sha256};
 use super::analyzer::{Analyzer, Fold, Stemmer, StopList};
 pub use super::inverted::ImageField as Field;
 use super::inverted::update::{LockedIndex, PendingUpdate, open_unlocked};
-use super::inverted::{Document, Effort, Event, IndexKind, InvertedIndex, checksum, join};
+use super::inverted::{
+    Document, IndexEvent, IndexKind, IndexingBudget, InvertedIndex, checksum, join,
+};
 use super::search::QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
 use crate::collection::images::{CrawlRank, GivenTexts};
 use crate::disk::hex;
 use crate::evidence::ocr::OcrLine;
-use crate::evidence::picture::Picture;
-use crate::evidence::store::{Place, Store};
-use crate::evidence::table::Table;
+use crate::evidence::picture::PictureStatistics;
+use crate::evidence::store::{Store, StoreFile};
+use crate::evidence::table::EvidenceTable;
 use crate::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
 use crate::threads;
 
@@ -51,7 +53,7 @@ const BATCH: usize = 8;
 
 /// What changed when the index was brought up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Updated {
+pub struct IndexChanges {
     /// Documents that are new, or whose words have changed.
     pub added: usize,
     /// Documents that are no longer in the evidence.
@@ -65,9 +67,9 @@ pub fn open(
     store: &mut Store,
     dir: &Path,
     analyzer: &Analyzer,
-    effort: Effort,
-    on_event: &mut dyn FnMut(Event),
-) -> Result<(InvertedIndex, Updated)> {
+    effort: IndexingBudget,
+    on_event: &mut dyn FnMut(IndexEvent),
+) -> Result<(InvertedIndex, IndexChanges)> {
     let (locked, index) = LockedIndex::open(dir, IndexKind::Images, analyzer, on_event)?;
     bring_up_to_date(store, &locked, index, effort, on_event)
         .with_context(|| format!("cannot bring the index {} up to date", dir.display()))
@@ -107,9 +109,9 @@ fn bring_up_to_date(
     store: &mut Store,
     locked: &LockedIndex,
     index: Option<InvertedIndex>,
-    effort: Effort,
-    on_event: &mut dyn FnMut(Event),
-) -> Result<(InvertedIndex, Updated)> {
+    effort: IndexingBudget,
+    on_event: &mut dyn FnMut(IndexEvent),
+) -> Result<(InvertedIndex, IndexChanges)> {
     let indexed: HashMap<&str, u64> = index.iter().flat_map(InvertedIndex::checksums).collect();
     let mut stored = store.text_hashes()?;
     // an image has no hash if its evidence was written again, perhaps with the same words
@@ -127,7 +129,7 @@ fn bring_up_to_date(
         && removed.is_empty()
         && let Some(index) = index
     {
-        return Ok((index, Updated::default()));
+        return Ok((index, IndexChanges::default()));
     }
     // if most documents have changed, building a new index takes less time, and the index is smaller
     let replace = index.is_none() || suspects.len() + removed.len() > indexed.len() / 2;
@@ -155,7 +157,7 @@ fn bring_up_to_date(
     );
     let hashes = hashes.map_err(|error| update.why_stopped(error))?;
     let changed = batches.iter().flatten().zip(&hashes);
-    let updated = Updated {
+    let updated = IndexChanges {
         added: changed
             .filter(|(id, hash)| is_changed(&id.0, **hash))
             .count(),
@@ -168,7 +170,7 @@ fn bring_up_to_date(
             learned.push((stored[at].0.clone(), hash));
         }
     }
-    if updated == Updated::default()
+    if updated == IndexChanges::default()
         && !replace
         && let Some(index) = index
     {
@@ -183,12 +185,12 @@ fn bring_up_to_date(
 /// Reads batches of documents, and adds those to the index that `is_wanted` chooses by id and checksum of the words. Returns the checksum of each
 /// document, in the order of the batches.
 fn index_documents(
-    store: &Place,
+    store: &StoreFile,
     batches: &[Vec<&DocId>],
     update: &PendingUpdate,
     is_wanted: &(impl Fn(&str, u64) -> bool + Sync),
     threads: usize,
-    on_event: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(IndexEvent),
 ) -> Result<Vec<u64>> {
     let next = AtomicUsize::new(0);
     let mut hashes = vec![Vec::new(); batches.len()];
@@ -227,7 +229,7 @@ fn index_documents(
             if let Some(slot) = hashes.get_mut(at) {
                 *slot = read;
             }
-            on_event(Event::Progress {
+            on_event(IndexEvent::Progress {
                 documents,
                 faults: 0,
             });
@@ -380,7 +382,7 @@ pub(crate) fn position(ids: &[DocId], document: &str) -> Option<usize> {
 
 /// The evidence of one image.
 #[derive(Debug)]
-pub struct Image {
+pub struct ImageEvidence {
     pub id: DocId,
     /// The text in the image that OCR has read or, if OCR was not run, the text that the collection gives.
     pub ocr_text: String,
@@ -389,7 +391,7 @@ pub struct Image {
     pub ocr_lines: Option<Vec<OcrLine>>,
     /// The caption that the collection gives, the titles of all pages, and the words near the image.
     pub near_text: String,
-    pub picture: Option<Picture>,
+    pub picture: Option<PictureStatistics>,
     /// The share of the picture, in [0, 1], in the smallest upright rectangle around all lines of its text; 0 without text.
     pub text_box: f64,
     /// The share of the picture that its lines of text cover, for each cell of a grid of 8 × 8, row after row. A line counts in the cell that
@@ -406,14 +408,14 @@ pub struct Image {
     pub rankings: Vec<CrawlRank>,
 }
 
-impl Image {
+impl ImageEvidence {
     /// Reads the evidence of an image, except for the tables `left_out`; `None` if the store does not have the image.
-    pub fn read(store: &Store, id: &DocId, left_out: &[&Table]) -> Result<Option<Self>> {
+    pub fn read(store: &Store, id: &DocId, left_out: &[&EvidenceTable]) -> Result<Option<Self>> {
         let Some(evidence) = store.read_without(id, left_out)? else {
             return Ok(None);
         };
         let was_read = store.has_channel(id, "ocr")?;
-        Ok(Some(Image {
+        Ok(Some(ImageEvidence {
             ocr_text: if was_read {
                 evidence.ocr_text()
             } else {
@@ -497,13 +499,13 @@ fn near_text(evidence: &Evidence) -> String {
 }
 
 /// The share of a picture in the smallest upright rectangle around all lines.
-pub fn text_box(picture: &Picture, lines: &[OcrLine]) -> f64 {
+pub fn text_box(picture: &PictureStatistics, lines: &[OcrLine]) -> f64 {
     let [width, height] = extents(picture, lines).map(|extent| extent.share);
     width * height
 }
 
-/// See [`Image::text_map`].
-pub fn text_map(picture: &Picture, lines: &[OcrLine]) -> [f64; 64] {
+/// See [`ImageEvidence::text_map`].
+pub fn text_map(picture: &PictureStatistics, lines: &[OcrLine]) -> [f64; 64] {
     let mut map = [0.0; 64];
     for line in lines {
         let [across, down] = extents(picture, std::slice::from_ref(line));
@@ -515,7 +517,7 @@ pub fn text_map(picture: &Picture, lines: &[OcrLine]) -> [f64; 64] {
 }
 
 /// The extent of lines of text along one side of a picture, from the start of the first to the end of the last.
-struct Extent {
+struct LinesExtent {
     /// Its length, as a share of the side.
     share: f64,
     /// Its middle, from 0 to 1.
@@ -523,14 +525,14 @@ struct Extent {
 }
 
 /// The extents of all lines across the picture and down.
-fn extents(picture: &Picture, lines: &[OcrLine]) -> [Extent; 2] {
+fn extents(picture: &PictureStatistics, lines: &[OcrLine]) -> [LinesExtent; 2] {
     let corners = || lines.iter().flat_map(|line| line.corners);
     let extent = |of: fn((f32, f32)) -> f32, side: u32| {
         let low = corners().map(of).fold(f32::INFINITY, f32::min).max(0.0);
         let high = corners().map(of).fold(f32::NEG_INFINITY, f32::max);
         let side = f64::from(side);
         let (low, high) = (f64::from(low), f64::from(high).min(side));
-        Extent {
+        LinesExtent {
             share: (high - low).max(0.0) / side.max(1.0),
             middle: (low + high) / 2.0 / side.max(1.0),
         }

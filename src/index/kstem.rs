@@ -18,7 +18,7 @@ use std::ops::RangeInclusive;
 const LENGTHS: RangeInclusive<usize> = 3..=49;
 
 /// What a rule makes of a word.
-enum Step {
+enum StemStep {
     /// A word of the lexicon: no further rule is applied.
     Known(String),
     /// Another form, to which the following rules are applied.
@@ -26,9 +26,9 @@ enum Step {
 }
 
 /// Returns `None` if the rule does not change the word.
-type Rule = fn(&str) -> Option<Step>;
+type StemRule = fn(&str) -> Option<StemStep>;
 
-const RULES: [Rule; 19] = [
+const RULES: [StemRule; 19] = [
     plural,
     past,
     progressive,
@@ -77,11 +77,11 @@ pub(super) fn stem(word: &str) -> String {
     if !lexicon.contains(word) {
         for rule in RULES {
             match rule(&form) {
-                Some(Step::Known(known)) => {
+                Some(StemStep::Known(known)) => {
                     form = known;
                     break;
                 }
-                Some(Step::Unknown(other)) => form = other,
+                Some(StemStep::Unknown(other)) => form = other,
                 None => {}
             }
         }
@@ -90,7 +90,7 @@ pub(super) fn stem(word: &str) -> String {
 }
 
 /// `-s`, `-es` and `-ies`: `calories`, `parties`, `churches`, `dogs`.
-fn plural(word: &str) -> Option<Step> {
+fn plural(word: &str) -> Option<StemStep> {
     if let Some(stem) = before(word, "ies") {
         return Some(ie_or_y(stem));
     }
@@ -107,7 +107,7 @@ fn plural(word: &str) -> Option<Step> {
 }
 
 /// `-ed` and `-ied`: `married`, `used`, `walked`, `planned`.
-fn past(word: &str) -> Option<Step> {
+fn past(word: &str) -> Option<StemStep> {
     // `fled` has no suffix.
     if word.len() <= 4 {
         return None;
@@ -120,11 +120,11 @@ fn past(word: &str) -> Option<Step> {
         return Some(step);
     }
     // A word such as `unheralded` is not a past tense.
-    (!stem.starts_with("un")).then(|| Step::Unknown(format!("{stem}e")))
+    (!stem.starts_with("un")).then(|| StemStep::Unknown(format!("{stem}e")))
 }
 
 /// `-ing`: `using`, `walking`, `planning`.
-fn progressive(word: &str) -> Option<Step> {
+fn progressive(word: &str) -> Option<StemStep> {
     // `thing` has no suffix.
     if word.len() <= 5 {
         return None;
@@ -133,7 +133,7 @@ fn progressive(word: &str) -> Option<Step> {
     if let Some(step) = verb(stem) {
         return Some(step);
     }
-    Some(Step::Unknown(if ends_in_two_consonants(stem) {
+    Some(StemStep::Unknown(if ends_in_two_consonants(stem) {
         stem.to_owned()
     } else {
         format!("{stem}e")
@@ -141,7 +141,7 @@ fn progressive(word: &str) -> Option<Step> {
 }
 
 /// The verb whose `-ed` or `-ing` was removed. A doubled consonant stays doubled if the lexicon lists no verb with a single one (`fingerspell`).
-fn verb(stem: &str) -> Option<Step> {
+fn verb(stem: &str) -> Option<StemStep> {
     let with_e = format!("{stem}e");
     let prefers_e = !Lexicon::get().is_exception(&with_e);
     first_known([
@@ -149,11 +149,11 @@ fn verb(stem: &str) -> Option<Step> {
         Some(stem.to_owned()),
         undoubled(stem).map(str::to_owned),
     ])
-    .or_else(|| undoubled(stem).map(|_| Step::Unknown(stem.to_owned())))
+    .or_else(|| undoubled(stem).map(|_| StemStep::Unknown(stem.to_owned())))
 }
 
 /// `-er` and `-or`, with `-ier` and `-eer`: `planner`, `carrier`, `actor`.
-fn agent(word: &str) -> Option<Step> {
+fn agent(word: &str) -> Option<StemStep> {
     let (stem, vowel) = before(word, "er")
         .map(|stem| (stem, 'e'))
         .or_else(|| before(word, "or").map(|stem| (stem, 'o')))?;
@@ -171,7 +171,7 @@ fn agent(word: &str) -> Option<Step> {
 }
 
 /// `-al`, `-ical` and `-ial`: `accidental`, `natural`, `optimal`, `biographical`.
-fn al(word: &str) -> Option<Step> {
+fn al(word: &str) -> Option<StemStep> {
     if word.len() < 4 {
         return None;
     }
@@ -181,7 +181,7 @@ fn al(word: &str) -> Option<Step> {
 
 /// Replaces a suffix. Takes the first of `forms` that the lexicon lists; if there is none, the first of `otherwise`, listed or not. A form consists of
 /// an ending and what replaces it (`ity>e`); `~` removes the last letter of a doubled consonant.
-fn ending(word: &str, suffix: &str, forms: &str, otherwise: &str) -> Option<Step> {
+fn ending(word: &str, suffix: &str, forms: &str, otherwise: &str) -> Option<StemStep> {
     before(word, suffix)?;
     let form = |form: &str| {
         let (ending, replacement) = form.split_once('>')?;
@@ -194,30 +194,30 @@ fn ending(word: &str, suffix: &str, forms: &str, otherwise: &str) -> Option<Step
     let known = |form: &String| Lexicon::get().contains(form);
     let known = forms.split(' ').filter_map(form).find(known);
     let or_else = || otherwise.split(' ').find_map(form).map(accept);
-    known.map(Step::Known).or_else(or_else)
+    known.map(StemStep::Known).or_else(or_else)
 }
 
 /// The form of a word whose `-ies` or `-ied` was removed: with `-ie` if that is a word (`calories`, `died`), otherwise with `-y`.
-fn ie_or_y(stem: &str) -> Step {
+fn ie_or_y(stem: &str) -> StemStep {
     first_known([Some(format!("{stem}ie"))]).unwrap_or_else(|| accept(format!("{stem}y")))
 }
 
 /// The first form that the lexicon lists.
-fn first_known<const N: usize>(forms: [Option<String>; N]) -> Option<Step> {
+fn first_known<const N: usize>(forms: [Option<String>; N]) -> Option<StemStep> {
     let lexicon = Lexicon::get();
     forms
         .into_iter()
         .flatten()
         .find(|form| lexicon.contains(form))
-        .map(Step::Known)
+        .map(StemStep::Known)
 }
 
 /// Accepts a form even if the lexicon does not list it.
-fn accept(form: String) -> Step {
+fn accept(form: String) -> StemStep {
     if Lexicon::get().contains(&form) {
-        Step::Known(form)
+        StemStep::Known(form)
     } else {
-        Step::Unknown(form)
+        StemStep::Unknown(form)
     }
 }
 

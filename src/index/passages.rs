@@ -8,7 +8,7 @@ use serde::Deserialize;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Passages {
     /// Windows of words.
-    Windows(Windows),
+    Windows(PassageWindows),
     /// Sentences, packed until a passage has more than this number of words ([`packed`]).
     Packed(usize),
 }
@@ -26,7 +26,7 @@ impl Passages {
 /// Overlapping windows of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Windows {
+pub struct PassageWindows {
     /// Number of words in a window.
     pub words: usize,
     /// Number of words from the start of one window to the start of the next.
@@ -35,10 +35,10 @@ pub struct Windows {
     pub most: usize,
 }
 
-impl Default for Windows {
+impl Default for PassageWindows {
     /// MiniLM reads about 200 words. Half of that holds about one thought.
     fn default() -> Self {
-        Windows {
+        PassageWindows {
             words: 100,
             step: 50,
             most: 8,
@@ -46,11 +46,11 @@ impl Default for Windows {
     }
 }
 
-impl Windows {
+impl PassageWindows {
     /// # Errors
     /// A number is 0.
     pub fn check(self) -> Result<()> {
-        let Windows { words, step, most } = self;
+        let PassageWindows { words, step, most } = self;
         ensure!(
             words > 0 && step > 0 && most > 0,
             "windows: words, step and most must be above 0"
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn windows_overlap_and_end_with_the_text() {
-        let windows = Windows {
+        let windows = PassageWindows {
             words: 4,
             step: 2,
             most: 3,

@@ -41,7 +41,7 @@ pub struct QueryPart {
 
 /// A query. It finds the documents that contain a term of any part, and a term of each required part.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Query {
+pub struct IndexQuery {
     pub parts: Vec<QueryPart>,
 }
 
@@ -121,7 +121,7 @@ impl QueryTerm<'_> {
 
 /// Terms that are scored together: a single term, the same term in fields that are scored as one, or for BM25F the same term in several
 /// fields.
-struct Group<'q> {
+struct TermGroup<'q> {
     terms: Vec<QueryTerm<'q>>,
     /// The fields that are scored as one; empty for other groups.
     joined: &'q [usize],
@@ -131,7 +131,7 @@ struct Group<'q> {
 pub(crate) struct Plan<'q> {
     index: &'q InvertedIndex,
     similarity: &'q Similarity,
-    groups: Vec<Group<'q>>,
+    groups: Vec<TermGroup<'q>>,
     /// For similarities with a length score: the fields of each part, and the weight of its length score.
     lengths: Vec<(&'q [usize], f64)>,
     length_scores: Arc<Vec<f64>>,
@@ -146,7 +146,7 @@ impl InvertedIndex {
     /// parts, an index that cannot be read.
     pub fn search(
         &self,
-        query: &Query,
+        query: &IndexQuery,
         similarity: &Similarity,
         options: SearchOptions,
     ) -> Result<Vec<ScoredDoc>> {
@@ -166,7 +166,7 @@ impl InvertedIndex {
     ///
     /// Errors: those of [`InvertedIndex::search`]; a similarity with length scores, or BM25F.
     pub(super) fn scores(&self, part: QueryPart, similarity: &Similarity) -> Result<Vec<f64>> {
-        let query = Query { parts: vec![part] };
+        let query = IndexQuery { parts: vec![part] };
         let plan = Plan::new(self, &query, similarity)?;
         ensure!(
             !similarity.adds_length() && !similarity.combines_fields(),
@@ -189,7 +189,7 @@ impl InvertedIndex {
     pub fn rescore(
         &self,
         mut ranking: Vec<ScoredDoc>,
-        query: &Query,
+        query: &IndexQuery,
         similarity: &Similarity,
     ) -> Result<Vec<ScoredDoc>> {
         let plan = Plan::new(self, query, similarity)?;
@@ -218,7 +218,7 @@ impl InvertedIndex {
     /// not find the document. Errors: those of [`InvertedIndex::search`]; the document is not in the index.
     pub fn explain(
         &self,
-        query: &Query,
+        query: &IndexQuery,
         similarity: &Similarity,
         doc: &DocId,
     ) -> Result<Explanation> {
@@ -232,7 +232,7 @@ impl InvertedIndex {
 impl<'q> Plan<'q> {
     pub(crate) fn new(
         index: &'q InvertedIndex,
-        query: &'q Query,
+        query: &'q IndexQuery,
         similarity: &'q Similarity,
     ) -> Result<Self> {
         similarity.check()?;
@@ -267,12 +267,12 @@ impl<'q> Plan<'q> {
                     continue;
                 }
                 total_weight += weight;
-                let same = |group: &&mut Group| {
+                let same = |group: &&mut TermGroup| {
                     group.terms.first().is_some_and(|first| first.text == *text)
                 };
                 match plan.groups.iter_mut().find(same) {
                     Some(group) if similarity.combines_fields() => group.terms.extend(terms),
-                    _ => plan.groups.push(Group {
+                    _ => plan.groups.push(TermGroup {
                         terms,
                         joined: match part.fields.as_slice() {
                             [_] => &[],
@@ -347,7 +347,7 @@ impl<'q> Plan<'q> {
 
     /// BM25F: for a term in several fields, the largest document frequency counts.
     fn join_counts(&mut self) {
-        for Group { terms: group, .. } in &mut self.groups {
+        for TermGroup { terms: group, .. } in &mut self.groups {
             let df = group.iter().map(|term| term.df).max().unwrap_or(0);
             for term in group {
                 let counts = TermCounts { df, cf: 0 };

@@ -9,7 +9,7 @@ use crate::wording::UnknownName;
 
 /// Reads the next word of a text into a buffer: in lower case, after its tag if the splitter has tags (`<NNS>felons`). The buffer is empty if the
 /// word is left out. Returns the byte offsets of the word; none at the end of the text.
-pub type Words<'a> = Box<dyn FnMut(&mut String) -> Option<(usize, usize)> + 'a>;
+pub type WordReader<'a> = Box<dyn FnMut(&mut String) -> Option<(usize, usize)> + 'a>;
 
 /// A way to split texts, with its name in analyzers ("tags=typed"). The default, "none", leaves the splitting to the analyzer.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Splitter {
     name: Cow<'static, str>,
     /// Whether words have tags.
     pub(super) has_tags: bool,
-    split: Option<fn(&str) -> Words<'_>>,
+    split: Option<fn(&str) -> WordReader<'_>>,
 }
 
 impl Splitter {
@@ -27,7 +27,11 @@ impl Splitter {
         split: None,
     };
 
-    pub const fn new(name: &'static str, has_tags: bool, split: fn(&str) -> Words<'_>) -> Self {
+    pub const fn new(
+        name: &'static str,
+        has_tags: bool,
+        split: fn(&str) -> WordReader<'_>,
+    ) -> Self {
         Splitter {
             name: Cow::Borrowed(name),
             has_tags,
@@ -60,7 +64,7 @@ impl Splitter {
     }
 
     /// The words of a text; `None` if the analyzer splits it. If only the name of the splitter is known, there are no words.
-    pub(super) fn words<'a>(&self, text: &'a str) -> Option<Words<'a>> {
+    pub(super) fn words<'a>(&self, text: &'a str) -> Option<WordReader<'a>> {
         match self.split {
             Some(split) => Some(split(text)),
             None if *self == Splitter::NONE => None,

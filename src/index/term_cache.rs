@@ -19,7 +19,7 @@ pub(super) type Packed = [u64; 2];
 
 /// A word in lower case, or a term. Nearly all of them have at most 15 bytes.
 #[derive(Clone)]
-pub(super) enum Word {
+pub(super) enum CachedWord {
     Short(Packed),
     Long(Box<str>),
 }
@@ -46,8 +46,8 @@ pub(super) struct TermCache {
 impl TermCache {
     /// The packed term of a short word, if it is in the cache.
     #[inline(always)]
-    pub fn find_short(&self, word: &Word) -> Option<Packed> {
-        let Word::Short(word) = word else {
+    pub fn find_short(&self, word: &CachedWord) -> Option<Packed> {
+        let CachedWord::Short(word) = word else {
             return None;
         };
         let Place([first, second]) = self.short.get(place(*word, self.short.len()))?;
@@ -56,25 +56,29 @@ impl TermCache {
     }
 
     /// The term of a word, empty if the word is left out: from the cache, or else from `term_of`, and then it is cached.
-    pub fn term(&mut self, word: &Word, term_of: impl Fn(&str) -> Option<Box<str>>) -> Word {
+    pub fn term(
+        &mut self,
+        word: &CachedWord,
+        term_of: impl Fn(&str) -> Option<Box<str>>,
+    ) -> CachedWord {
         if let Some(term) = self.find_short(word) {
-            return Word::Short(term);
+            return CachedWord::Short(term);
         }
         let mut unpacked = String::new();
         let (short, word) = match word {
-            Word::Short(short) => {
+            CachedWord::Short(short) => {
                 push(*short, &mut unpacked);
                 (Some(*short), unpacked.as_str())
             }
-            Word::Long(word) => (None, &**word),
+            CachedWord::Long(word) => (None, &**word),
         };
         if let Some(term) = self.long.get(word) {
-            return Word::from(&**term);
+            return CachedWord::from(&**term);
         }
         let term = term_of(word).unwrap_or_default();
-        let packed = Word::from(&*term);
+        let packed = CachedWord::from(&*term);
         match (short, &packed) {
-            (Some(word), Word::Short(term)) => self.put_short(word, *term),
+            (Some(word), CachedWord::Short(term)) => self.put_short(word, *term),
             _ if self.long.len() < CACHED_LONG_WORDS => {
                 self.long.insert(word.into(), term);
             }
@@ -112,12 +116,12 @@ impl TermCache {
     }
 }
 
-impl Word {
+impl CachedWord {
     /// Appends the word and a space, or nothing if the word is empty. Returns whether it is not empty.
     #[inline(always)]
     pub fn append(&self, text: &mut Vec<u8>) -> bool {
         match self {
-            Word::Short(packed) => {
+            CachedWord::Short(packed) => {
                 // copying sixteen bytes and cutting off the rest takes less time than copying a number of bytes that differs from word to word
                 let (mut bytes, length) = unpacked(*packed);
                 bytes[length] = b' ';
@@ -126,7 +130,7 @@ impl Word {
                 text.truncate(end);
                 length > 0
             }
-            Word::Long(word) => {
+            CachedWord::Long(word) => {
                 text.extend_from_slice(word.as_bytes());
                 text.push(b' ');
                 true
@@ -135,9 +139,9 @@ impl Word {
     }
 }
 
-impl From<&str> for Word {
+impl From<&str> for CachedWord {
     fn from(text: &str) -> Self {
-        packed(text).map_or_else(|| Word::Long(text.into()), Word::Short)
+        packed(text).map_or_else(|| CachedWord::Long(text.into()), CachedWord::Short)
     }
 }
 
@@ -189,7 +193,7 @@ mod tests {
         let mut sizes = vec![0];
         let numbers = (0..200_000_u32).chain(0..200_000);
         for number in numbers {
-            let term = cache.term(&Word::from(&*format!("w{number}")), |word| {
+            let term = cache.term(&CachedWord::from(&*format!("w{number}")), |word| {
                 Some(word.replacen('w', "t", 1).into_boxed_str())
             });
             let mut unpacked = Vec::new();
@@ -201,14 +205,16 @@ mod tests {
         }
         assert_eq!(sizes, [0, 1 << 6, 1 << 9, 1 << 12, 1 << 15, 1 << 17]);
         // the word that came last is found without another look at the rules
-        let last = Word::from("w199999");
+        let last = CachedWord::from("w199999");
         assert!(cache.find_short(&last).is_some());
     }
 
     #[test]
     fn what_was_cached_before_a_table_grew_is_found_afterwards() {
         let mut cache = TermCache::default();
-        let words: Vec<Word> = (0..40).map(|n| Word::from(&*format!("w{n}"))).collect();
+        let words: Vec<CachedWord> = (0..40)
+            .map(|n| CachedWord::from(&*format!("w{n}")))
+            .collect();
         for word in &words {
             cache.term(word, |word| Some(word.into()));
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 
-use crate::collection::images::{Entry, ImageCollection, bytes_of};
+use crate::collection::images::{ImageCollection, ImageFolder, bytes_of};
 use crate::collection::{Fault, FaultKind, read_regular, read_topics};
 use crate::disk::regular;
 use crate::evidence::picture;
@@ -125,7 +125,7 @@ fn judgement_faults(
 }
 
 /// The number of an image's pages, and the faults of the image and of its pages.
-fn entry_faults(entry: &Entry) -> (usize, Vec<Fault>) {
+fn entry_faults(entry: &ImageFolder) -> (usize, Vec<Fault>) {
     let mut faults = Vec::new();
     let listing = entry.list(&mut faults);
     let document = entry.read(&listing, &mut faults);

@@ -15,8 +15,8 @@ use crate::device::Compute;
 use crate::disk::{self, regular};
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::channel::Extractor;
-use crate::evidence::extract::{self, Extent, Shard, Summary, Tools};
-use crate::evidence::store::{Merged, ShardFile, Store, is_damaged_record};
+use crate::evidence::extract::{self, ExtractionScope, ExtractionSummary, Extractors, Shard};
+use crate::evidence::store::{MergeResult, ShardFile, Store, is_damaged_record};
 use crate::evidence::{Channel, Channels};
 use crate::lazy::Lazy;
 use crate::models;
@@ -122,9 +122,9 @@ impl ExtractionSettings {
     ///
     /// # Errors
     /// The number of threads is 0, or too large.
-    pub(crate) fn extent(&self, shard: Shard) -> Result<Extent> {
+    pub(crate) fn extent(&self, shard: Shard) -> Result<ExtractionScope> {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Ok(Extent {
+        Ok(ExtractionScope {
             shard,
             limit: self.limit,
             threads: self.threads.map_or_else(|| Ok(cores()), check_threads)?,
@@ -146,7 +146,7 @@ pub struct Trial {
 pub struct Extraction {
     models: Models,
     /// The installed extractors.
-    pub tools: Tools,
+    pub tools: Extractors,
     /// For each channel with a model, the model's name, or why there is none.
     model_status: BTreeMap<&'static str, String>,
     pub store: Store,
@@ -299,10 +299,10 @@ impl Extraction {
     pub fn extract(
         &mut self,
         collection: &ImageCollection,
-        extent: Extent,
+        extent: ExtractionScope,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
-    ) -> Result<Summary> {
+    ) -> Result<ExtractionSummary> {
         if !self.store.is_read_only() {
             self.store.add_checksums()?;
         }
@@ -358,14 +358,14 @@ impl Extraction {
     fn extract_once(
         &mut self,
         collection: &ImageCollection,
-        extent: Extent,
+        extent: ExtractionScope,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
-    ) -> Result<Summary> {
+    ) -> Result<ExtractionSummary> {
         let images = collection.entries.len();
         let total = extent.limit.unwrap_or(usize::MAX).min(images);
         run_stage(Stage::Extraction, total, on_event, |on_event| {
-            let on_progress = &mut |progress: extract::Progress| {
+            let on_progress = &mut |progress: extract::ExtractionProgress| {
                 on_event(Event::Progress {
                     done: progress.done,
                     // smaller than `total` above if the extent is a shard
@@ -404,7 +404,7 @@ pub fn run(
     shard: Shard,
     host: &ExtractionHost,
     on_event: &mut OnEvent,
-) -> Result<(Extraction, Summary)> {
+) -> Result<(Extraction, ExtractionSummary)> {
     let collection = settings.open()?;
     let mut extraction = Extraction::prepare(settings, on_event)?;
     extraction.try_suspects(&collection, settings, host, on_event)?;
@@ -419,7 +419,7 @@ pub fn run(
 }
 
 /// Reports the faults of the documents of an extraction.
-pub(crate) fn report_faults(summary: &Summary, on_event: &mut OnEvent) {
+pub(crate) fn report_faults(summary: &ExtractionSummary, on_event: &mut OnEvent) {
     for fault in &summary.faults {
         on_event(Event::Fault(fault.clone()));
     }
@@ -451,7 +451,7 @@ pub(crate) fn find_wanted_tools(
     options: &ExtractionOptions,
     model_status: &mut BTreeMap<&'static str, String>,
     on_event: &mut OnEvent,
-) -> Result<Tools> {
+) -> Result<Extractors> {
     let tools = find_tools(models, options, model_status)?;
     for channel in &options.required {
         if !tools.has(channel) {
@@ -474,8 +474,8 @@ fn find_tools(
     models: &Models,
     options: &ExtractionOptions,
     status: &mut BTreeMap<&'static str, String>,
-) -> Result<Tools> {
-    Tools::new(CHANNELS, |channel| {
+) -> Result<Extractors> {
+    Extractors::new(CHANNELS, |channel| {
         let mut model = None;
         if let Some(role) = channel.role() {
             let chosen = options.chosen(channel.name());
@@ -501,7 +501,7 @@ fn find_tools(
 ///
 /// # Errors
 /// One of the stores cannot be read or written.
-pub fn merge(store: &mut Store, shard: &Path) -> Result<Merged> {
+pub fn merge(store: &mut Store, shard: &Path) -> Result<MergeResult> {
     if shard.is_dir() {
         let (from, into) = (shard.display(), store.path().display());
         let merging = format!("cannot merge {from} into {into}");

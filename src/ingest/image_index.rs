@@ -9,8 +9,8 @@ use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::store::{Store, is_damaged_record};
 use crate::index;
 use crate::index::analyzer::Analyzer;
-use crate::index::images::Updated;
-use crate::index::inverted::{self, Effort, IndexKind, InvertedIndex};
+use crate::index::images::IndexChanges;
+use crate::index::inverted::{self, IndexKind, IndexingBudget, InvertedIndex};
 
 /// The directory of an evidence file's index that uses this analyzer.
 pub(crate) fn directory(evidence: &Path, analyzer: &Analyzer) -> PathBuf {
@@ -25,16 +25,16 @@ pub(crate) fn directory(evidence: &Path, analyzer: &Analyzer) -> PathBuf {
 pub fn open(
     store: &mut Store,
     analyzer: &Analyzer,
-    effort: Effort,
+    effort: IndexingBudget,
     on_event: &mut OnEvent,
-) -> Result<(InvertedIndex, Updated, Option<TemporaryDir>)> {
+) -> Result<(InvertedIndex, IndexChanges, Option<TemporaryDir>)> {
     let dir = directory(store.path(), analyzer);
     run_stage(Stage::Indexing, 0, on_event, |on_event| {
         let mut dir = dir;
         let mut temporary = None;
         if store.is_read_only() {
             let why = match index::images::open_current(store, &dir, analyzer) {
-                Ok(Some(index)) => return Ok((index, Updated::default(), None)),
+                Ok(Some(index)) => return Ok((index, IndexChanges::default(), None)),
                 Ok(None) => "there is no index of this evidence".to_owned(),
                 Err(error) if is_damaged_record(&error) => return Err(error),
                 Err(error) => format!("{error:#}"),

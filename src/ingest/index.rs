@@ -13,8 +13,8 @@ use crate::device::Compute;
 use crate::disk::regular;
 use crate::events::{Event, OnEvent};
 use crate::evidence::sentence::{self, Sentences};
-use crate::index::dense::{Vectors, Wanted};
-use crate::index::inverted::{self, Effort, InvertedIndex, TextCollection, Verified};
+use crate::index::dense::{Vectors, VectorsKey};
+use crate::index::inverted::{self, IndexingBudget, InvertedIndex, TextCollection, VerifiedFiles};
 use crate::lazy::Lazy;
 use crate::models;
 use crate::places::Places;
@@ -22,7 +22,7 @@ use crate::recipes::settings::Setting;
 use crate::recipes::text_approach::TextApproach;
 use crate::texts::dense;
 use crate::texts::indexes::{TextIndexes, directories, ensure_documents, shards_of};
-use crate::weights::{Models, Role};
+use crate::weights::{ModelRole, Models};
 
 /// What is indexed, and how.
 pub struct IndexSettings {
@@ -36,7 +36,7 @@ pub struct IndexSettings {
     pub places: Places,
     pub models: Models,
     pub compute: Compute,
-    pub effort: Effort,
+    pub effort: IndexingBudget,
     /// Whether the index is built anew, even if it is up to date, and also if it is damaged.
     pub rebuild: bool,
     /// Whether the whole collection is read to find out whether it has changed (texts only).
@@ -47,7 +47,7 @@ pub struct IndexSettings {
 pub enum Indexed {
     Images {
         index: Box<InvertedIndex>,
-        updated: images::Updated,
+        updated: images::IndexChanges,
         /// The temporary directory with the index, if the evidence store cannot be written.
         _temporary: Option<images::TemporaryDir>,
     },
@@ -99,7 +99,7 @@ pub fn check(settings: &IndexSettings, on_event: &mut OnEvent) -> Result<Vec<(Pa
     };
     let mut checked = Vec::new();
     for dir in dirs {
-        let Verified { files, bytes, .. } = InvertedIndex::check(&dir)?;
+        let VerifiedFiles { files, bytes, .. } = InvertedIndex::check(&dir)?;
         checked.push((dir, format!("{files} files, {:.1} MB", bytes as f64 / 1e6)));
     }
     if let Some((file, wanted)) = vectors
@@ -117,7 +117,7 @@ struct OpenedTexts {
     collection: TextCollection,
     base: PathBuf,
     /// The encoder of a dense search, or why there is none.
-    encoder: Result<(Lazy<Sentences>, Wanted), String>,
+    encoder: Result<(Lazy<Sentences>, VectorsKey), String>,
 }
 
 impl IndexSettings {
@@ -152,7 +152,7 @@ impl IndexSettings {
         let encoder = match &approach.dense {
             Some(dense) => models::find(
                 &self.models,
-                Role::Sentence,
+                ModelRole::Sentence,
                 approach.sentence_encoder(&self.models),
             )?
             .map(|model| {

@@ -26,8 +26,8 @@ use super::extraction_settings::ExtractionOptions;
 use crate::collection::frames::{FramedDocument, read_frame};
 use crate::disk::TemporaryDir;
 use crate::events::OnEvent;
-use crate::evidence::extract::{self, Single, Tools};
-use crate::evidence::store::{Scratch, describe};
+use crate::evidence::extract::{self, Extractors, SingleResult};
+use crate::evidence::store::{MemoryStore, describe};
 use crate::recipes::channels::CHANNELS;
 use crate::threads;
 use crate::weights::Models;
@@ -146,7 +146,7 @@ fn read_documents(
 
 /// A thread that computes documents.
 struct StreamWorker<'a> {
-    tools: &'a Tools,
+    tools: &'a Extractors,
     died: Option<&'a str>,
     /// Tells the reading thread that this worker is free.
     free: Sender<()>,
@@ -157,7 +157,7 @@ struct StreamWorker<'a> {
 
 impl StreamWorker<'_> {
     fn work(self) {
-        let mut scratch = Scratch::new(CHANNELS);
+        let mut scratch = MemoryStore::new(CHANNELS);
         while self.free.send(()).is_ok() {
             let job = select! {
                 recv(self.jobs) -> job => job,
@@ -179,16 +179,16 @@ impl StreamWorker<'_> {
 
 fn compute(
     document: &FramedDocument,
-    tools: &Tools,
+    tools: &Extractors,
     died: Option<&str>,
-    scratch: &mut Scratch,
+    scratch: &mut MemoryStore,
 ) -> Result<Answer> {
     let FramedDocument { entry, shown } = document;
     let computing = || format!("cannot compute {}", entry.id);
     let single = extract::single(entry, shown, tools, died).with_context(computing)?;
     let (tables, producers) = match &single {
-        Single::Evidence(record) => (scratch.evidence(record)?, tools.all_producers()),
-        Single::PassedOver(row) => (scratch.passed_over(row)?, row.producers.clone()),
+        SingleResult::Evidence(record) => (scratch.evidence(record)?, tools.all_producers()),
+        SingleResult::PassedOver(row) => (scratch.passed_over(row)?, row.producers.clone()),
     };
     let count = |table: &str| {
         tables
@@ -204,7 +204,7 @@ fn compute(
     })
 }
 
-fn greeting(tools: &Tools) -> Result<Vec<u8>> {
+fn greeting(tools: &Extractors) -> Result<Vec<u8>> {
     let frame = json!({
         "format": FORMAT,
         "version": env!("CARGO_PKG_VERSION"),

@@ -29,7 +29,7 @@ const POOLER: &str = "bert.pooler.dense";
 const CLASSIFIER: &str = "classifier";
 
 /// A loaded model. Several threads can call its methods at the same time.
-pub struct Cross {
+pub struct CrossEncoder {
     sha: String,
     tokenizer: Tokenizer,
     bert: TextEncoder,
@@ -37,8 +37,8 @@ pub struct Cross {
     classifier: Linear,
 }
 
-impl Cross {
-    /// Loads the checkpoint in `dir`. `sha` identifies its weights in [`Cross::producer`].
+impl CrossEncoder {
+    /// Loads the checkpoint in `dir`. `sha` identifies its weights in [`CrossEncoder::producer`].
     ///
     /// # Errors
     /// A file is missing or damaged, the configuration is invalid, there is more than one label, or a tensor is missing or has another shape or
@@ -47,10 +47,10 @@ impl Cross {
         Self::load_kept(dir, sha, backend, None)
     }
 
-    /// As [`Cross::load`]; the packed layers are taken from `keep`, or kept there.
+    /// As [`CrossEncoder::load`]; the packed layers are taken from `keep`, or kept there.
     ///
     /// # Errors
-    /// Those of [`Cross::load`].
+    /// Those of [`CrossEncoder::load`].
     pub fn load_kept(
         dir: &Path,
         sha: &str,
@@ -76,7 +76,7 @@ impl Cross {
             Ok(Linear::new(&weight, out, Some(&bias))?)
         };
         let examples = tokenizer.encode(examples::pairs())?;
-        Ok(Cross {
+        Ok(CrossEncoder {
             sha: sha.to_owned(),
             tokenizer,
             bert: config.load(

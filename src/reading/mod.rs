@@ -9,9 +9,9 @@ mod outputs;
 pub mod pieces;
 mod posts;
 mod queries;
+pub mod ranking_steps;
 pub mod sections;
 pub mod stance_encoder;
-pub mod steps;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,33 +23,33 @@ use crate::evidence::clip::Clip;
 use crate::evidence::sentence::{self, Sentences};
 use crate::lazy::Lazy;
 use crate::workspace::{self, Outputs as Workspace};
-use cross::Cross;
+use cross::CrossEncoder;
 pub(crate) use outputs::STOPPED;
-use outputs::{Compute, complete};
+use outputs::{OutputModel, complete};
 use pieces::ClaimedPieces;
 pub use queries::QueryEncoder;
+use ranking_steps::{OnOutputs, OutputProgress, RankingStep, StepClock};
 use stance_encoder::{Logits, OUTPUTS, StanceEncoder, StanceReading};
-use steps::{Clock, OnOutputs, Outputs, Step};
 
 /// The models that are installed.
 #[derive(Clone, Copy, Default)]
-pub struct Models<'a> {
+pub struct ReadingModels<'a> {
     pub clip: Option<&'a Lazy<Clip>>,
     /// The second image-text model.
     pub image_text: Option<&'a Lazy<Clip>>,
     pub sentences: Option<&'a Lazy<Sentences>>,
-    pub cross: Option<&'a Lazy<Cross>>,
-    pub pairs: Option<&'a Lazy<StanceEncoder>>,
+    pub cross: Option<&'a Lazy<CrossEncoder>>,
+    pub stance_encoder: Option<&'a Lazy<StanceEncoder>>,
 }
 
 /// Models and the workspace with their outputs. If a model is not installed, stored outputs of a model of the same kind are used: of the one with the
 /// most outputs in the workspace.
 pub struct Reader<'a> {
-    models: Models<'a>,
-    store: Store<'a>,
+    models: ReadingModels<'a>,
+    store: OutputStore<'a>,
     sentence_producer: Option<String>,
     cross_producer: Option<String>,
-    pair_producer: Option<String>,
+    stance_producer: Option<String>,
     cut_texts: BTreeMap<DocId, String>,
 }
 
@@ -71,21 +71,21 @@ fn keyed<'t>(texts: &[&'t str]) -> Vec<(String, &'t str)> {
 }
 
 /// The workspace, how long reading it takes, and what stops it.
-struct Store<'a> {
+struct OutputStore<'a> {
     outputs: Workspace,
-    clock: Clock,
+    clock: StepClock,
     stop: Option<&'a AtomicBool>,
 }
 
-impl Store<'_> {
+impl OutputStore<'_> {
     /// Completes outputs ([`complete`]) as a step of its own.
     fn read<I: Copy, M, F>(
         &mut self,
-        step: Step,
+        step: RankingStep,
         producer: &str,
         inputs: &[(String, I)],
         width: Option<usize>,
-        compute: Option<Compute<M, F>>,
+        compute: Option<OutputModel<M, F>>,
         on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<Vec<f32>>>>
     where
@@ -94,7 +94,7 @@ impl Store<'_> {
         let before = self.clock.enter(step);
         let stop = self.stop;
         let on_progress = &mut |done, total| {
-            on_progress(Outputs { step, done, total });
+            on_progress(OutputProgress { step, done, total });
             !stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
         };
         let outputs = complete(
@@ -116,15 +116,15 @@ pub(crate) type Compared = (Vec<f32>, Vec<Vec<f32>>);
 impl<'a> Reader<'a> {
     /// # Errors
     /// The workspace cannot be read.
-    pub fn new(models: Models<'a>, outputs: Workspace) -> Result<Self> {
+    pub fn new(models: ReadingModels<'a>, outputs: Workspace) -> Result<Self> {
         Ok(Reader {
             sentence_producer: producer(models.sentences, &outputs, sentence::PRODUCERS)?,
             cross_producer: producer(models.cross, &outputs, cross::PRODUCERS)?,
-            pair_producer: producer(models.pairs, &outputs, stance_encoder::PRODUCERS)?,
+            stance_producer: producer(models.stance_encoder, &outputs, stance_encoder::PRODUCERS)?,
             models,
-            store: Store {
+            store: OutputStore {
                 outputs,
-                clock: Clock::default(),
+                clock: StepClock::default(),
                 stop: None,
             },
             cut_texts: BTreeMap::new(),
@@ -139,12 +139,12 @@ impl<'a> Reader<'a> {
 
     /// Ends the current step and begins another one, for [`Reader::seconds`]. Returns the step that has ended. Methods of `Reader` that compute
     /// something begin separate steps themselves.
-    pub(crate) fn enter(&mut self, step: Step) -> Step {
+    pub(crate) fn enter(&mut self, step: RankingStep) -> RankingStep {
         self.store.clock.enter(step)
     }
 
     /// The seconds that each step has taken so far.
-    pub(crate) fn seconds(&mut self) -> Vec<(Step, f64)> {
+    pub(crate) fn seconds(&mut self) -> Vec<(RankingStep, f64)> {
         self.store.clock.seconds()
     }
 
@@ -184,8 +184,8 @@ impl<'a> Reader<'a> {
             return Ok(None);
         };
         let model = self.models.sentences;
-        let model = Compute::by(model, producer, Sentences::numeric, Sentences::embed);
-        let (step, inputs) = (Step::SentenceVectors, keyed(texts));
+        let model = OutputModel::by(model, producer, Sentences::numeric, Sentences::embed);
+        let (step, inputs) = (RankingStep::SentenceVectors, keyed(texts));
         (self.store).read(step, producer, &inputs, None, model, on_progress)
     }
 
@@ -199,9 +199,9 @@ impl<'a> Reader<'a> {
             return Ok(None);
         };
         let (model, embed) = (self.models.sentences, Sentences::embed_queries);
-        let model = Compute::by(model, producer, Sentences::numeric, embed);
+        let model = OutputModel::by(model, producer, Sentences::numeric, embed);
         let producer = &Sentences::producer_of_queries(producer);
-        let (step, inputs) = (Step::SentenceVectors, keyed(queries));
+        let (step, inputs) = (RankingStep::SentenceVectors, keyed(queries));
         (self.store).read(step, producer, &inputs, None, model, on_progress)
     }
 
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         Ok(vectors.map(|vectors| (query, vectors)))
     }
 
-    /// The cross-encoder's scores of texts for a topic ([`Cross::score`]), in the given order. `on_progress` and `None` are as in
+    /// The cross-encoder's scores of texts for a topic ([`CrossEncoder::score`]), in the given order. `on_progress` and `None` are as in
     /// [`Reader::sentence_vectors`].
     pub(crate) fn cross_scores(
         &mut self,
@@ -235,12 +235,12 @@ impl<'a> Reader<'a> {
             .iter()
             .map(|text| (workspace::key(&[topic, text]), *text))
             .collect();
-        let run = |model: &Cross, batch: &[&str]| {
+        let run = |model: &CrossEncoder, batch: &[&str]| {
             let scores = model.score(topic, batch)?;
             Ok(scores.into_iter().map(|score| vec![score]).collect())
         };
-        let model = Compute::by(self.models.cross, producer, Cross::numeric, run);
-        let step = Step::CrossEncoder;
+        let model = OutputModel::by(self.models.cross, producer, CrossEncoder::numeric, run);
+        let step = RankingStep::CrossEncoder;
         let outputs = (self.store).read(step, producer, &inputs, Some(1), model, on_progress)?;
         Ok(outputs.map(|outputs| outputs.into_iter().flatten().collect()))
     }
@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
         pairs: &[(&str, &str)],
         on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<Logits>>> {
-        let readings = self.read_pairs(Step::Stance, pairs, on_progress)?;
+        let readings = self.read_pairs(RankingStep::Stance, pairs, on_progress)?;
         Ok(readings.map(|all| all.iter().map(|reading| reading.stance).collect()))
     }
 
@@ -263,16 +263,16 @@ impl<'a> Reader<'a> {
         pairs: &[(&str, &str)],
         on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<StanceReading>>> {
-        self.read_pairs(Step::StanceEncoder, pairs, on_progress)
+        self.read_pairs(RankingStep::StanceEncoder, pairs, on_progress)
     }
 
     fn read_pairs(
         &mut self,
-        step: Step,
+        step: RankingStep,
         pairs: &[(&str, &str)],
         on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<StanceReading>>> {
-        let Some(producer) = &self.pair_producer else {
+        let Some(producer) = &self.stance_producer else {
             return Ok(None);
         };
         let inputs: Vec<(String, (&str, &str))> = pairs
@@ -283,7 +283,12 @@ impl<'a> Reader<'a> {
             let readings = model.read(batch)?;
             Ok(readings.iter().map(|r| r.outputs().to_vec()).collect())
         };
-        let model = Compute::by(self.models.pairs, producer, StanceEncoder::numeric, run);
+        let model = OutputModel::by(
+            self.models.stance_encoder,
+            producer,
+            StanceEncoder::numeric,
+            run,
+        );
         let width = Some(OUTPUTS);
         let outputs = (self.store).read(step, producer, &inputs, width, model, on_progress)?;
         Ok(outputs.map(|outputs| {
@@ -312,7 +317,7 @@ impl<'a> Reader<'a> {
         on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<Vec<StanceReading>>>> {
         let pieces = ClaimedPieces::of(texts.iter().copied());
-        let readings = self.read_pairs(Step::Stance, &pieces.pairs(), on_progress)?;
+        let readings = self.read_pairs(RankingStep::Stance, &pieces.pairs(), on_progress)?;
         Ok(readings.map(|readings| pieces.by_text(readings)))
     }
 }

@@ -16,14 +16,14 @@ const BATCH: usize = 128;
 pub(crate) const STOPPED: &str = "stopped before the end; what the models have computed is stored";
 
 /// A model that is installed, and how outputs are computed with it.
-pub(super) struct Compute<'m, M, F> {
+pub(super) struct OutputModel<'m, M, F> {
     pub model: &'m Lazy<M>,
     /// The kind of numbers in which the loaded model computes.
     pub numeric: fn(&M) -> Numeric,
     pub run: F,
 }
 
-impl<'m, M, F> Compute<'m, M, F> {
+impl<'m, M, F> OutputModel<'m, M, F> {
     /// `None` if the model is not installed, or has another producer.
     pub fn by(
         model: Option<&'m Lazy<M>>,
@@ -32,7 +32,7 @@ impl<'m, M, F> Compute<'m, M, F> {
         run: F,
     ) -> Option<Self> {
         let model = model.filter(|model| model.producer() == producer)?;
-        Some(Compute {
+        Some(OutputModel {
             model,
             numeric,
             run,
@@ -53,7 +53,7 @@ pub(super) fn complete<I: Copy, M, F>(
     producer: &str,
     inputs: &[(String, I)],
     width: Option<usize>,
-    compute: Option<Compute<M, F>>,
+    compute: Option<OutputModel<M, F>>,
     on_progress: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Option<Vec<Vec<f32>>>>
 where
@@ -121,7 +121,7 @@ mod tests {
         is_installed: bool,
     ) -> Result<(Option<Vec<Vec<f32>>>, usize)> {
         let model = Lazy::new("m/1".to_owned(), || Ok(()));
-        let compute = is_installed.then_some(Compute {
+        let compute = is_installed.then_some(OutputModel {
             model: &model,
             numeric: |()| Numeric::Int8,
             run: |(): &(), texts: &[&str]| Ok(texts.iter().map(|t| vec![t.len() as f32]).collect()),

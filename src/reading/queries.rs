@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use super::outputs::{Compute, complete};
+use super::outputs::{OutputModel, complete};
 use super::{Reader, keyed};
 use crate::evidence::clip::{Clip, Slot};
-use crate::evidence::image_text::Likeness;
+use crate::evidence::image_text::ImageTextLikeness;
 use crate::evidence::sentence::Sentences;
 use crate::lazy::Lazy;
 use crate::workspace;
@@ -71,17 +71,17 @@ impl<'a> Reader<'a> {
             QueryEncoder::Sentence => {
                 let model = self.models.sentences;
                 let embed = Sentences::embed_queries;
-                let model = Compute::by(model, producer, Sentences::numeric, embed);
+                let model = OutputModel::by(model, producer, Sentences::numeric, embed);
                 let producer = &Sentences::producer_of_queries(producer);
                 complete(outputs, producer, &inputs, None, model, quiet)
             }
             QueryEncoder::Argument => {
                 let model = self.models.sentences;
-                let model = Compute::by(model, producer, Sentences::numeric, Sentences::embed);
+                let model = OutputModel::by(model, producer, Sentences::numeric, Sentences::embed);
                 complete(outputs, producer, &inputs, None, model, quiet)
             }
             QueryEncoder::ImageText(_) => {
-                let model = Compute::by(image_text, producer, Clip::numeric, Clip::embed_texts);
+                let model = OutputModel::by(image_text, producer, Clip::numeric, Clip::embed_texts);
                 complete(outputs, producer, &inputs, None, model, quiet)
             }
         }
@@ -92,17 +92,21 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// The model cannot be loaded, or the workspace cannot be read or written.
-    pub(crate) fn likeness(&mut self, encoder: QueryEncoder, producer: &str) -> Result<Likeness> {
+    pub(crate) fn likeness(
+        &mut self,
+        encoder: QueryEncoder,
+        producer: &str,
+    ) -> Result<ImageTextLikeness> {
         let model = match encoder {
             QueryEncoder::Sentence | QueryEncoder::Argument => None,
             QueryEncoder::ImageText(slot) => self.image_text(slot),
         };
         let read = |clip: &Clip, _: &[()]| Ok(vec![clip.likeness().numbers()]);
-        let model = Compute::by(model, producer, Clip::numeric, read);
+        let model = OutputModel::by(model, producer, Clip::numeric, read);
         let key = [(workspace::key(&[LIKENESS, ""]), ())];
         let outputs = &mut self.store.outputs;
         let found = complete(outputs, producer, &key, None, model, &mut |_, _| true)?;
-        let found = found.and_then(|found| Likeness::of_numbers(found.first()?));
+        let found = found.and_then(|found| ImageTextLikeness::of_numbers(found.first()?));
         Ok(found.unwrap_or_default())
     }
 }

@@ -64,8 +64,8 @@ pub struct Sections {
 impl Sections {
     /// The sections of the lines that were read in a picture.
     pub fn of(lines: &[OcrLine]) -> Sections {
-        let blocks: Vec<Block> = blocks(lines).flat_map(Block::of).collect();
-        let headings: Vec<&Block> = blocks.iter().filter(|b| b.heading.is_some()).collect();
+        let blocks: Vec<SectionBlock> = blocks(lines).flat_map(SectionBlock::of).collect();
+        let headings: Vec<&SectionBlock> = blocks.iter().filter(|b| b.heading.is_some()).collect();
         let top = headings
             .iter()
             .map(|heading| heading.top)
@@ -112,7 +112,7 @@ fn append(text: &mut String, more: &str) {
 }
 
 /// A block of text, or a part of it: a heading, or the lines below one.
-struct Block {
+struct SectionBlock {
     text: String,
     heading: Option<Heading>,
     left: f32,
@@ -121,20 +121,20 @@ struct Block {
     bottom: f32,
 }
 
-impl Block {
+impl SectionBlock {
     /// The block, cut at the lines that are headings.
-    fn of(block: TextBlock<'_>) -> Vec<Block> {
+    fn of(block: TextBlock<'_>) -> Vec<SectionBlock> {
         let is_heading = |line: &OcrLine| heading(&line.text).is_some();
         let parts = block
             .lines
             .chunk_by(|a, b| !is_heading(a) && !is_heading(b));
-        parts.map(Block::of_lines).collect()
+        parts.map(SectionBlock::of_lines).collect()
     }
 
-    fn of_lines(lines: &[OcrLine]) -> Block {
+    fn of_lines(lines: &[OcrLine]) -> SectionBlock {
         let corners = || lines.iter().flat_map(|line| line.corners);
         let text = TextBlock { lines }.text();
-        Block {
+        SectionBlock {
             heading: heading(&text),
             text,
             left: corners().map(|c| c.0).fold(f32::INFINITY, f32::min),
@@ -146,9 +146,9 @@ impl Block {
 
     /// The position of the block's heading: the nearest one above the block. Among headings side by side, the one whose middle is nearest to
     /// that of the block.
-    fn heading_above(&self, headings: &[&Block]) -> Option<usize> {
-        let middle = |block: &Block| (block.left + block.right) / 2.0;
-        let above = |heading: &&&Block| heading.top < self.top;
+    fn heading_above(&self, headings: &[&SectionBlock]) -> Option<usize> {
+        let middle = |block: &SectionBlock| (block.left + block.right) / 2.0;
+        let above = |heading: &&&SectionBlock| heading.top < self.top;
         let lowest = headings
             .iter()
             .filter(above)
@@ -158,7 +158,7 @@ impl Block {
             heading.top < lowest.bottom && heading.bottom > lowest.top && above(heading)
         });
         row.min_by(|(_, a), (_, b)| {
-            let distance = |heading: &Block| (middle(heading) - middle(self)).abs();
+            let distance = |heading: &SectionBlock| (middle(heading) - middle(self)).abs();
             distance(a).total_cmp(&distance(b))
         })
         .map(|(at, _)| at)

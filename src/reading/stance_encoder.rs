@@ -28,7 +28,7 @@ pub const MAX_TOKENS: usize = 96;
 
 /// The classes of a pair, in the order of the logits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum StanceClass {
     /// The text attacks the claim.
     Con,
     /// The text supports the claim.
@@ -37,10 +37,10 @@ pub enum Class {
     Neither,
 }
 
-/// The number of [`Class`]es.
+/// The number of [`StanceClass`]es.
 pub const CLASSES: usize = 3;
 
-/// The logits of a pair, in the order of [`Class`].
+/// The logits of a pair, in the order of [`StanceClass`].
 pub type Logits = [f32; CLASSES];
 
 /// The number of values that the network computes for a pair: the logits of the classes, of the quality and of the relevance.

@@ -2,13 +2,13 @@
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-use crate::index::analyzer::{Analyzer, Written};
+use crate::index::analyzer::{Analyzer, AnalyzerText};
 use crate::systems::tagged::SPLITTERS;
 use crate::wording::UnknownName;
 
 /// Reads the analyzer of a recipe. An error says what an unknown name in it was probably meant to be.
 pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Analyzer, D::Error> {
-    let written = Written::deserialize(deserializer)?;
+    let written = AnalyzerText::deserialize(deserializer)?;
     let analyzer = written.read().and_then(|read| read.knowing(&SPLITTERS));
     analyzer.map_err(|error| {
         let unknown = error.downcast_ref::<UnknownName>();

@@ -9,21 +9,21 @@ use serde::{Deserialize, Deserializer};
 use crate::evidence::clip::{ImageTextVectors, Slot};
 use crate::evidence::ocr::Ocr;
 use crate::evidence::page::Pages;
-use crate::evidence::picture::Pictures;
+use crate::evidence::picture::PictureChannel;
 use crate::evidence::sentence::SentenceVectors;
 use crate::evidence::sentiment::{AfinnScores, VaderScores};
 use crate::evidence::{Channels, TextPart};
 use crate::index::images::Field;
 use crate::score::signal::{
-    ArgumentLikeness, Bm25, ClipLikeness, CrawlRank, Need, QueryLikelihood, SentenceLikeness,
-    Signal, Signals,
+    ArgumentLikeness, Bm25, ClipLikeness, CrawlSignal, QueryLikelihood, SentenceLikeness, Signal,
+    SignalNeed, Signals,
 };
 
 /// All channels, in the order in which they are computed. A channel can use only those before it.
 pub const CHANNELS: Channels = &[
     &Pages,
     &Ocr,
-    &Pictures,
+    &PictureChannel,
     &ImageTextVectors(Slot::First),
     &ImageTextVectors(Slot::Second),
     &SentenceVectors,
@@ -47,12 +47,12 @@ pub(crate) const SIGNALS: Signals = &[
     &SentenceLikeness("sentence main", TextPart::Main),
     &SentenceLikeness("sentence given caption", TextPart::GivenCaption),
     &SentenceLikeness("sentence given text", TextPart::GivenText),
-    &ClipLikeness("clip topic", Need::About(Slot::First)),
-    &ClipLikeness("clip title", Need::Title(Slot::First)),
-    &ClipLikeness("image-text topic", Need::About(Slot::Second)),
-    &ClipLikeness("image-text title", Need::Title(Slot::Second)),
+    &ClipLikeness("clip topic", SignalNeed::About(Slot::First)),
+    &ClipLikeness("clip title", SignalNeed::Title(Slot::First)),
+    &ClipLikeness("image-text topic", SignalNeed::About(Slot::Second)),
+    &ClipLikeness("image-text title", SignalNeed::Title(Slot::Second)),
     &ArgumentLikeness,
-    &CrawlRank,
+    &CrawlSignal,
 ];
 
 /// Identifies a signal of [`SIGNALS`]. Keys are sorted as the signals are in the list.

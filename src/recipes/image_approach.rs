@@ -14,7 +14,7 @@ use crate::recipes::settings::Setting;
 use crate::recipes::{NamedApproach, approaches};
 use crate::score::mixture::Scaling;
 pub use crate::score::rerank::Scale;
-use crate::score::signal::Need;
+use crate::score::signal::SignalNeed;
 use crate::systems::picture_clusters::PictureClusters;
 
 /// An approach to the image task.
@@ -111,7 +111,7 @@ pub struct RelevanceRecipe {
 
 impl RelevanceRecipe {
     /// Whether one of the signals has a need that `is_meant` accepts.
-    pub(crate) fn uses(&self, is_meant: impl Fn(Need) -> bool) -> bool {
+    pub(crate) fn uses(&self, is_meant: impl Fn(SignalNeed) -> bool) -> bool {
         let mut needs = self.channels.keys().map(|key| key.signal().need());
         needs.any(is_meant)
     }
@@ -351,7 +351,7 @@ impl RelevanceRecipe {
             matches!(self.scale, Scale::Unit | Scale::Raw),
             "the channels of images have scale = \"unit\" or scale = \"raw\""
         );
-        let dirichlet = self.uses(|need| matches!(need, Need::QueryLikelihood(_)));
+        let dirichlet = self.uses(|need| matches!(need, SignalNeed::QueryLikelihood(_)));
         ensure_at!(
             "mu",
             dirichlet == self.mu.is_some(),

@@ -1,4 +1,5 @@
-//! The list of the re-rankers of texts. A new re-ranker needs a file of its own or an [`OfText`], a line here, and a row in `docs/approaches.md`.
+//! The list of the re-rankers of texts. A new re-ranker needs a file of its own or a [`TextReranker`], a line here, and a row in
+//! `docs/approaches.md`.
 
 mod stance_encoder;
 pub(crate) mod windowed;
@@ -13,7 +14,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use crate::evidence::sentiment::Vader;
 use crate::score::quality;
 use crate::score::rerank::{RETRIEVAL, comparison};
-use crate::score::reranker::{Assessment, Candidates, OfText, Reading, Reranker};
+use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels, TextReranker};
 use crate::systems::arguing::Arguing;
 use crate::systems::svr;
 pub(crate) use crate::systems::text_clusters::Cluster;
@@ -26,23 +27,23 @@ static RERANKERS: [&dyn Reranker; 16] = [
     &Retrieval,
     &SentenceCosine,
     &CrossEncoderScore,
-    &OfText {
+    &TextReranker {
         why: Some(quality::explain),
-        ..OfText::unit("quality", quality::IN_REPORTS, quality::quality)
+        ..TextReranker::unit("quality", quality::IN_REPORTS, quality::quality)
     },
-    &OfText::unit(
+    &TextReranker::unit(
         "comparison",
         ["comparing words", "how much it compares"],
         |_, text| comparison(text),
     ),
     &SideProbability,
     &RelevanceLogOdds,
-    &OfText::unit("adjectives", ["share of adjectives", ""], |_, text| {
+    &TextReranker::unit("adjectives", ["share of adjectives", ""], |_, text| {
         tagger::adjectives(text)
     }),
     &svr::SVR_QUALITY,
     // whether positive or negative
-    &OfText::unit("sentiment", ["strength of sentiment", ""], |_, text| {
+    &TextReranker::unit("sentiment", ["strength of sentiment", ""], |_, text| {
         Vader::new().compound(text).abs()
     }),
     &Cluster,
@@ -111,7 +112,7 @@ impl Reranker for Retrieval {
         ["the topic's terms", ""]
     }
 
-    fn assess(&self, documents: &Candidates, _: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Result<Vec<Assessment>> {
         let scores = documents.ranked.iter().map(|found| [found.score]);
         Ok(Assessment::all(scores))
     }

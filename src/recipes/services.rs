@@ -6,8 +6,10 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-pub(crate) use crate::systems::chatnoir::{Answer, ChatNoir, Found, Hit, PageRequest, Query};
-use crate::systems::chatnoir::{Key, Limits};
+pub(crate) use crate::systems::chatnoir::{
+    ChatNoir, ChatNoirAnswer, ChatNoirHit, ChatNoirQuery, ChatNoirResults, PageRequest,
+};
+use crate::systems::chatnoir::{ChatNoirKey, ChatNoirLimits};
 
 /// A search engine, as a recipe names it. The address is not part of a recipe: the user's key is sent there, and anyone can write a recipe.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -52,8 +54,12 @@ impl Engine {
     pub(crate) fn client(&self, key_file: Option<&Path>) -> Result<ChatNoir> {
         match self.name {
             EngineName::ChatNoir => {
-                let key = Key::find(key_file)?;
-                ChatNoir::new(&ChatNoir::default_address()?, key, Limits::default())
+                let key = ChatNoirKey::find(key_file)?;
+                ChatNoir::new(
+                    &ChatNoir::default_address()?,
+                    key,
+                    ChatNoirLimits::default(),
+                )
             }
         }
     }

@@ -15,11 +15,11 @@ use strum::VariantNames;
 use crate::collection::portal::Portal;
 use crate::collection::task::Task;
 use crate::index::analyzer::Analyzer;
-use crate::index::dense::Unit;
+use crate::index::dense::SearchUnit;
 use crate::index::feedback::Rm3;
 use crate::index::fusion::Fusion;
 use crate::index::options::{PortalSet, SearchOptions};
-use crate::index::passages::{Passages, Windows};
+use crate::index::passages::{PassageWindows, Passages};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::Synonyms;
 use crate::recipes::approaches::ApproachRecipe;
@@ -30,12 +30,12 @@ use crate::recipes::services::Engine;
 use crate::recipes::settings::Setting;
 use crate::recipes::{DEPTH, NamedApproach, analyzers, approaches};
 use crate::score::rerank::{Combine, Scale};
-use crate::score::reranker::{Need, Reranker};
+use crate::score::reranker::{Reranker, RerankerNeed};
 use crate::score::windows::ReadWindows;
 use crate::systems::manifold::Manifold;
-use crate::systems::proximity::Pairs;
+use crate::systems::proximity::TermPairs;
 use crate::systems::text_clusters::ClusterRecipe;
-use crate::weights::{Models, Role};
+use crate::weights::{ModelRole, Models};
 use crate::wording::UnknownName;
 
 /// Maximum number of documents of a query in a run.
@@ -121,7 +121,7 @@ pub struct Retrieval {
     pub must: Vec<String>,
     pub feedback: Option<Rm3>,
     pub synonyms: Option<Synonyms>,
-    pub pairs: Option<Pairs>,
+    pub pairs: Option<TermPairs>,
     /// Maximum number of documents that are found.
     #[serde(default = "all_documents")]
     pub depth: usize,
@@ -144,7 +144,7 @@ pub(crate) struct DenseRetrieval {
     pub passages: Passages,
     /// Whether `depth` counts documents or passages.
     #[serde(default)]
-    pub count: Unit,
+    pub count: SearchUnit,
     /// Maximum number of documents or passages that are found.
     #[serde(default = "all_documents")]
     pub depth: usize,
@@ -163,7 +163,7 @@ pub(crate) struct Rescore {
     #[serde(default)]
     pub must: Vec<String>,
     pub synonyms: Option<Synonyms>,
-    pub pairs: Option<Pairs>,
+    pub pairs: Option<TermPairs>,
 }
 
 /// How the top of a ranking is re-ranked.
@@ -185,7 +185,7 @@ pub(crate) struct Rerank {
     pub above_zero: bool,
     /// The overlapping windows of a long text that are scored instead of the whole text. The best window counts.
     #[serde(default)]
-    pub windows: Windows,
+    pub windows: PassageWindows,
     /// Whether only the window of each text that matches the words of the topic best is read.
     #[serde(default)]
     pub promising: bool,
@@ -205,7 +205,7 @@ pub(crate) struct Pairwise {
     /// The weight of each opinion in a preference.
     pub weights: RerankerWeights,
     #[serde(default)]
-    pub windows: Windows,
+    pub windows: PassageWindows,
 }
 
 /// Documents that are ranked although they are of little use.
@@ -256,7 +256,7 @@ impl ApproachRecipe for TextApproach {
         );
         ensure_at!(
             "rerank.weights.cluster",
-            clusters.is_some() || !self.needs(Need::Clusters),
+            clusters.is_some() || !self.needs(RerankerNeed::Clusters),
             "the weight of cluster needs [clusters]"
         );
         if let Some(rerank) = &self.rerank {
@@ -276,7 +276,7 @@ impl ApproachRecipe for TextApproach {
 impl TextApproach {
     /// The name of the sentence encoder: the one that the user has chosen for the run, or that of the recipe; `None` for the first that is installed.
     pub(crate) fn sentence_encoder<'a>(&'a self, models: &'a Models) -> Option<&'a str> {
-        let chosen = models.chosen(Role::Sentence);
+        let chosen = models.chosen(ModelRole::Sentence);
         chosen.or(self.sentence.as_deref())
     }
 
@@ -327,7 +327,7 @@ impl TextApproach {
     }
 
     /// Whether this is needed by a re-ranker that has a weight above 0 in `rerank` or `pairwise`.
-    pub(crate) fn needs(&self, need: Need) -> bool {
+    pub(crate) fn needs(&self, need: RerankerNeed) -> bool {
         let rerank = self.rerank.iter().map(|rerank| &rerank.weights);
         let pairwise = self.pairwise.iter().map(|pairwise| &pairwise.weights);
         let mut used = rerank.chain(pairwise).flat_map(RerankerWeights::used);
@@ -370,7 +370,7 @@ pub(crate) struct SearchParameters<'a> {
     pub fields: &'a BTreeMap<String, f64>,
     pub must: &'a [String],
     pub synonyms: Option<&'a Synonyms>,
-    pub pairs: Option<Pairs>,
+    pub pairs: Option<TermPairs>,
 }
 
 impl Rescore {

@@ -26,7 +26,7 @@ use crate::collection::images::ImageCollection;
 use crate::evidence::picture::hamming;
 use crate::evidence::store::Store;
 use crate::evidence::{clip, page, sentence, sentiment};
-use crate::score::picture_text::PictureText;
+use crate::score::picture_text::PictureWords;
 use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
 pub(crate) use debate::sheet;
 use topic::PageBuilder;
@@ -228,7 +228,7 @@ fn look_alikes(store: Option<&Store>, plans: &[TopicPlan]) -> Result<LookAlikes>
     let Some(store) = store else {
         return Ok(LookAlikes::new());
     };
-    let mut texts: HashMap<DocId, Option<PictureText>> = HashMap::new();
+    let mut texts: HashMap<DocId, Option<PictureWords>> = HashMap::new();
     let hashes = store.perceptual_hashes()?;
     let by_id: HashMap<&DocId, u64> = hashes.iter().map(|(id, hash)| (id, *hash)).collect();
     let shown: BTreeSet<&DocId> = plans.iter().flat_map(TopicPlan::shown).collect();
@@ -262,7 +262,7 @@ fn look_alikes(store: Option<&Store>, plans: &[TopicPlan]) -> Result<LookAlikes>
 }
 
 /// The text in an image's picture; `None` if it was not read.
-fn text_in(store: &Store, id: &DocId) -> Result<Option<PictureText>> {
+fn text_in(store: &Store, id: &DocId) -> Result<Option<PictureWords>> {
     if !store.has_channel(id, "ocr")? {
         return Ok(None);
     }
@@ -277,7 +277,7 @@ fn text_in(store: &Store, id: &DocId) -> Result<Option<PictureText>> {
     let evidence = store.read_without(id, &unused)?;
     Ok(evidence.and_then(|evidence| {
         let width = evidence.picture.as_ref()?.width;
-        Some(PictureText::new(&evidence.ocr, width))
+        Some(PictureWords::new(&evidence.ocr, width))
     }))
 }
 

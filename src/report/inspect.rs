@@ -24,7 +24,7 @@ use crate::disk::regular;
 use crate::events::{Event, OnEvent, Stage};
 use crate::evidence::store::Store;
 use crate::files::{check_once, read_judgements, read_run};
-use crate::index::inverted::{InvertedIndex, Verified};
+use crate::index::inverted::{InvertedIndex, VerifiedFiles};
 use crate::recipes::channels::CHANNELS;
 use crate::recipes::text_approach::TextApproach;
 use crate::texts::indexes::TextIndexes;
@@ -37,7 +37,7 @@ pub struct WrittenReport {
     /// Its first page.
     pub page: PathBuf,
     /// How much of each index was verified.
-    pub verified: Vec<Verified>,
+    pub verified: Vec<VerifiedFiles>,
 }
 
 /// Reads a run with all that belongs to it, and writes its report.

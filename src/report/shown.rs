@@ -24,7 +24,7 @@ use crate::files::{
     check_distinct, check_writable, decode, named_run, read_run, read_topics, report_broken_lines,
     run_names,
 };
-use crate::index::inverted::Effort;
+use crate::index::inverted::IndexingBudget;
 use crate::places::Places;
 use crate::runs::run_files::{DEBATE, EXPLANATIONS};
 use crate::wording::counted;
@@ -47,7 +47,7 @@ pub struct InspectSettings {
     pub qrels: Vec<String>,
     /// Where evidence and indexes are.
     pub places: Places,
-    pub effort: Effort,
+    pub effort: IndexingBudget,
     pub place: ReportPlace,
 }
 

@@ -28,15 +28,15 @@ use crate::files::{
     MAX_RUN_BYTES, TopicSource, decode, own_topics, read_topics, report_broken_lines,
 };
 use crate::images::{ImageRanking, ImageRankingSettings};
-use crate::index::inverted::Verified;
+use crate::index::inverted::VerifiedFiles;
 use crate::ingest::extraction::{ExtractionHost, report_faults};
 use crate::ingest::extraction_settings::ExtractionSettings;
 use crate::recipes::NamedApproach;
 use crate::recipes::image_approach::{ImageApproach, ListForm, StanceRecipe};
 use crate::recipes::settings::Setting;
-use crate::score::signal::Need;
+use crate::score::signal::SignalNeed;
 use crate::topic::question::TopicParts;
-use crate::weights::Role;
+use crate::weights::ModelRole;
 
 /// What is ranked, and how.
 pub(crate) struct ImageSettings {
@@ -94,7 +94,7 @@ pub struct ImageRun {
     pub ranking: ImageRanking,
     /// One for each topic, if sheets were requested; otherwise empty.
     pub sheets: Vec<DebateSheet>,
-    pub verified: Verified,
+    pub verified: VerifiedFiles,
     pub index_seconds: f64,
     pub rank_seconds: f64,
 }
@@ -102,7 +102,9 @@ pub struct ImageRun {
 /// Whether the approach ranks images by their likeness to arguments.
 fn uses_arguments(approach: &ImageApproach) -> bool {
     approach.stance == StanceRecipe::Beliefs
-        || approach.relevance.uses(|need| need == Need::Arguments)
+        || approach
+            .relevance
+            .uses(|need| need == SignalNeed::Arguments)
 }
 
 impl<'s> PreparedImages<'s> {
@@ -175,7 +177,7 @@ impl<'s> PreparedImages<'s> {
         let images = match (self.collection, &settings.kept) {
             (None, Some(kept)) => {
                 // what else there is in the settings is the same for all requests of a collection
-                let sentence = extraction.models.chosen(Role::Sentence);
+                let sentence = extraction.models.chosen(ModelRole::Sentence);
                 let key = format!("{:?} {sentence:?} {arguments:?}", extraction.options);
                 kept.get(key, || {
                     let collection = extraction.open_or_stored()?;
@@ -296,7 +298,7 @@ fn with_named_models(
         let of = |of: &ImageApproach| of.image_text.clone();
         settings.options.image_text = model_of_all("image-text", approaches, of)?;
     }
-    if settings.models.chosen(Role::Sentence).is_none() {
+    if settings.models.chosen(ModelRole::Sentence).is_none() {
         let name = model_of_all("sentence", approaches, |of| of.sentence.clone())?;
         settings.models = settings.models.with_sentence(name);
     }

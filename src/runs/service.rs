@@ -16,7 +16,9 @@ use crate::collection::{Fault, FaultKind};
 use crate::events::{Event, OnEvent, STOPPED, Stage, run_stage};
 use crate::files::explanations::Explanations;
 use crate::index::ScoredDoc;
-use crate::recipes::services::{Answer, ChatNoir, Engine, Found, Hit, PageRequest, Query};
+use crate::recipes::services::{
+    ChatNoir, ChatNoirAnswer, ChatNoirHit, ChatNoirQuery, ChatNoirResults, Engine, PageRequest,
+};
 use crate::recipes::text_approach::TextApproach;
 use crate::score::select;
 use crate::texts::EXPLAINED;
@@ -135,8 +137,8 @@ fn find(
     stored: &mut StoredAnswers,
     done: &mut ServiceRun,
     on_event: &mut OnEvent,
-) -> Result<Found> {
-    let query = Query {
+) -> Result<ChatNoirResults> {
+    let query = ChatNoirQuery {
         text: question::read(topic, request.parts).words,
         index: engine.index.clone(),
         most: request.approach.depth,
@@ -170,7 +172,11 @@ impl StoredAnswers {
     }
 
     /// The stored answer to a request. `None` if there is none, or if it is damaged.
-    fn get(&mut self, page: &PageRequest, on_event: &mut OnEvent) -> Result<Option<Answer>> {
+    fn get(
+        &mut self,
+        page: &PageRequest,
+        on_event: &mut OnEvent,
+    ) -> Result<Option<ChatNoirAnswer>> {
         let before = self.outputs.damaged();
         let stored = self.outputs.find(&self.producer, &key(page)?, true)?;
         if self.outputs.damaged() > before {
@@ -183,7 +189,7 @@ impl StoredAnswers {
     }
 
     /// Stores an answer. Returns it as later runs read it: the last digit of a score can differ from the one that the service sent.
-    fn put(&mut self, page: &PageRequest, answer: &Answer) -> Result<Answer> {
+    fn put(&mut self, page: &PageRequest, answer: &ChatNoirAnswer) -> Result<ChatNoirAnswer> {
         let json = serde_json::to_vec(answer)?;
         let as_stored = serde_json::from_slice(&json)?;
         self.outputs
@@ -200,7 +206,12 @@ fn key(page: &PageRequest) -> Result<String> {
 ///
 /// # Errors
 /// The service gives a score that no run can have. The message names the document.
-fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut ServiceRun) -> Result<()> {
+fn add(
+    topic: &Topic,
+    found: ChatNoirResults,
+    request: &ServiceRequest,
+    done: &mut ServiceRun,
+) -> Result<()> {
     done.broken += found.broken;
     let (mut ranking, mut hits) = (Vec::new(), HashMap::new());
     for (place, hit) in (1..).zip(&found.hits) {
@@ -242,7 +253,7 @@ fn add(topic: &Topic, found: Found, request: &ServiceRequest, done: &mut Service
 }
 
 /// The score of a result, which the service does not explain further.
-fn explain(hit: &Hit, place: usize) -> Explanation {
+fn explain(hit: &ChatNoirHit, place: usize) -> Explanation {
     let mut how = vec![format!("result {place} of the service")];
     how.extend(hit.index.as_ref().map(|index| format!("index {index}")));
     how.extend(Some(hit.plain_title()).filter(|title| !title.is_empty()));

@@ -31,12 +31,12 @@ pub(crate) struct ArgumentWeights {
     pub clip: f64,
 }
 
-/// Weights of the signals of a stance, in log-odds for PRO and against CON.
+/// Weights of the opinions on a stance, in log-odds for PRO and against CON.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StanceWeights {
-    /// P(pro) and P(con) without any signal, in (0, 1): the mean of the shares of PRO and of CON among the judgements of 2022 that are on topic. With
-    /// a prior for each, an image of which nothing can be read would be PRO, and many that attack the claim, too.
+    /// P(pro) and P(con) without any opinion, in (0, 1): the mean of the shares of PRO and of CON among the judgements of 2022 that are on topic.
+    /// With a prior for each, an image of which nothing can be read would be PRO, and many that attack the claim, too.
     pub prior: f64,
     /// Weight of P(pro) - P(con) of the text in the picture.
     pub picture: f64,

@@ -11,7 +11,7 @@ use super::{explain_logistic, logistic};
 /// How a model standardises and weighs one feature.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Weight {
+pub struct FeatureWeight {
     /// Mean of the feature over the training data.
     pub mean: f64,
     /// Standard deviation of the feature over the training data, above 0.
@@ -23,7 +23,7 @@ pub struct Weight {
 /// Features are clamped to this many standard deviations from the mean, so an unusual text is not decided by a single feature.
 pub const MAX_DEVIATIONS: f64 = 6.0;
 
-impl Weight {
+impl FeatureWeight {
     /// The distance from the mean in standard deviations, clamped to ±[`MAX_DEVIATIONS`].
     pub fn standardise(&self, value: f64) -> f64 {
         ((value - self.mean) / self.deviation).clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS)
@@ -32,25 +32,25 @@ impl Weight {
 
 /// A logistic model: probability = logistic(bias + Σ weight × standardised feature).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Linear {
+pub struct LogisticModel {
     bias: f64,
-    weights: Vec<(&'static str, Weight)>,
+    weights: Vec<(&'static str, FeatureWeight)>,
 }
 
 /// The layout of a model in the weight files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LinearText {
+pub struct LogisticLayout {
     pub bias: f64,
-    pub features: BTreeMap<String, Weight>,
+    pub features: BTreeMap<String, FeatureWeight>,
 }
 
-impl Linear {
+impl LogisticModel {
     /// The model whose features are exactly `names`, in this order.
     ///
     /// # Errors
     /// A feature is missing or unknown, or its deviation is not above 0.
-    pub fn new(text: LinearText, names: &[&'static str]) -> Result<Self> {
+    pub fn new(text: LogisticLayout, names: &[&'static str]) -> Result<Self> {
         for (name, weight) in &text.features {
             ensure!(
                 names.contains(&name.as_str()),
@@ -68,7 +68,7 @@ impl Linear {
                 weight.with_context(|| format!("{name:?} is missing"))?,
             ))
         };
-        Ok(Linear {
+        Ok(LogisticModel {
             bias: text.bias,
             weights: names.iter().map(weight).collect::<Result<_>>()?,
         })
@@ -92,7 +92,7 @@ impl Linear {
         logistic(self.log_odds(features))
     }
 
-    /// Explains [`Linear::probability`] by the contribution of each feature.
+    /// Explains [`LogisticModel::probability`] by the contribution of each feature.
     pub fn explain(&self, id: NumberId, features: &[f64]) -> Explanation {
         let mut parts = vec![Explanation::new(NumberId::Bias, self.bias)];
         for ((name, w), x) in self.weights.iter().zip(features) {

@@ -50,7 +50,7 @@ pub fn logit(p: f64) -> f64 {
 pub struct Opinion {
     pub name: &'static str,
     pub weight: f64,
-    /// The value, in [0, 1]; `None` if the document lacks what the channel needs, such as the text of an image. `None` counts as 0.
+    /// The value, in [0, 1]; `None` if the document lacks what the opinion is about, such as the text of an image. `None` counts as 0.
     pub value: Option<f64>,
 }
 
@@ -65,7 +65,7 @@ fn contributions(opinions: &[Opinion]) -> impl Iterator<Item = (f64, f64)> {
 
 /// The weighted mean of the opinions, in [0, 1]; 0 if there are none.
 ///
-/// A channel that is off for all documents must not be among the opinions: its weight would lower every mean.
+/// An opinion that is off for all documents must not be among the opinions: its weight would lower every mean.
 pub(crate) fn weighted_mean(opinions: &[Opinion]) -> f64 {
     contributions(opinions).map(|(_, value)| value).sum()
 }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_that_is_off_does_not_lower_the_mean() {
+    fn an_opinion_that_is_off_does_not_lower_the_mean() {
         let both = [opinion(3.0, Some(0.5)), opinion(1.0, Some(0.5))];
         let one = [opinion(3.0, Some(0.5))];
         let without_text = [opinion(3.0, Some(0.5)), opinion(1.0, None)];

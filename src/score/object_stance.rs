@@ -16,11 +16,11 @@ use riposte_claims::words::{count, tokens};
 use riposte_eval::{Explanation, NumberId, ObjectStance};
 use serde::Deserialize;
 
-pub use features::{Features, NEUTRAL, Reading, features};
 pub(crate) use features::{LEANING, ONE_SIDED, PREFERRING, SUREST, TAKES, WHICH};
+pub use features::{NEUTRAL, ObjectStanceFeatures, SentencePreference, features};
 pub use mentions::Objects;
 
-use super::linear::{Linear, LinearText};
+use super::linear::{LogisticLayout, LogisticModel};
 use super::text_stance::is_sentence;
 use crate::reading::stance_encoder::Logits;
 
@@ -60,11 +60,11 @@ pub fn takes_names(encoder: bool) -> Vec<&'static str> {
 #[derive(Clone, Debug)]
 pub struct Cascade {
     /// P(the passage takes a stance).
-    pub takes: Linear,
+    pub takes: LogisticModel,
     /// P(the stance is neutral), if the passage takes one.
-    pub neutral: Linear,
+    pub neutral: LogisticModel,
     /// P(the stance is for the first object), if it is for one of them.
-    pub which: Linear,
+    pub which: LogisticModel,
     /// The factor of the probabilities of FIRST and SECOND, and that of NEUTRAL, in the decision for one stance; above 0. They are above 1 for
     /// stances that are rarer than NO, because macro-F1 gives rare stances more weight.
     pub factors: [f64; 2],
@@ -75,20 +75,20 @@ pub struct Cascade {
 #[serde(deny_unknown_fields)]
 pub struct CascadeText {
     pub factors: [f64; 2],
-    pub takes: LinearText,
-    pub neutral: LinearText,
-    pub which: LinearText,
+    pub takes: LogisticLayout,
+    pub neutral: LogisticLayout,
+    pub which: LogisticLayout,
 }
 
 #[derive(Deserialize)]
-struct ModelText {
+struct ObjectStanceFile {
     lexical: CascadeText,
     encoder: CascadeText,
 }
 
 /// The learned weights: one cascade for passages with features of words only, and one for passages that the stance encoder has read.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub struct ObjectStanceModel {
     lexical: Cascade,
     encoder: Cascade,
 }
@@ -110,9 +110,9 @@ impl Belief {
     }
 }
 
-static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
+static COMMITTED: LazyLock<ObjectStanceModel> = LazyLock::new(|| {
     // The file is compiled in; tests/it/object_stance.rs reads it.
-    Model::parse(include_str!("../../models/own/object-stance.toml"))
+    ObjectStanceModel::parse(include_str!("../../models/own/object-stance.toml"))
         .expect("models/own/object-stance.toml is a model")
 });
 
@@ -127,18 +127,19 @@ impl Cascade {
             text.factors.iter().all(|f| f.is_finite() && *f > 0.0),
             "the factors must be finite and above 0"
         );
-        let which = Linear::new(text.which, &which_names(encoder)).context("which")?;
+        let which = LogisticModel::new(text.which, &which_names(encoder)).context("which")?;
         ensure!(which.is_odd(), "which: its bias and means must be 0");
         Ok(Cascade {
-            takes: Linear::new(text.takes, &takes_names(encoder)).context("takes")?,
-            neutral: Linear::new(text.neutral, &neutral_names(encoder)).context("neutral")?,
+            takes: LogisticModel::new(text.takes, &takes_names(encoder)).context("takes")?,
+            neutral: LogisticModel::new(text.neutral, &neutral_names(encoder))
+                .context("neutral")?,
             which,
             factors: text.factors,
         })
     }
 
     /// The stance of a passage with these features.
-    pub fn belief(&self, features: &Features) -> Belief {
+    pub fn belief(&self, features: &ObjectStanceFeatures) -> Belief {
         let stance = self.takes.probability(&features.takes);
         let neutral = self.neutral.probability(&features.neutral);
         let which = self.which.log_odds(&features.which);
@@ -175,9 +176,9 @@ pub(crate) fn decide(probabilities: &[f64; 4], factors: [f64; 2]) -> ObjectStanc
     }
 }
 
-impl Model {
+impl ObjectStanceModel {
     /// The weights that are compiled into the program.
-    pub fn committed() -> &'static Model {
+    pub fn committed() -> &'static ObjectStanceModel {
         &COMMITTED
     }
 
@@ -185,10 +186,10 @@ impl Model {
     ///
     /// # Errors
     /// The text is not TOML, or one of the errors of [`Cascade::new`].
-    pub fn parse(text: &str) -> Result<Model> {
-        let text: ModelText =
+    pub fn parse(text: &str) -> Result<ObjectStanceModel> {
+        let text: ObjectStanceFile =
             toml::from_str(text).context("reading the weights of the stance towards objects")?;
-        Ok(Model {
+        Ok(ObjectStanceModel {
             lexical: Cascade::new(text.lexical, false).context("lexical")?,
             encoder: Cascade::new(text.encoder, true).context("encoder")?,
         })
@@ -216,7 +217,7 @@ impl Model {
         cascade.belief(&features)
     }
 
-    /// The explanation of [`Model::belief`]: the decision, and the three probabilities with the contribution of each feature.
+    /// The explanation of [`ObjectStanceModel::belief`]: the decision, and the three probabilities with the contribution of each feature.
     pub fn explain(
         &self,
         objects: &Objects,
@@ -236,7 +237,7 @@ impl Model {
         let how = format!(
             "largest of FIRST {first:.3} × {f}, SECOND {second:.3} × {f}, NEUTRAL {neutral:.3} × {g}, NO {no:.3}"
         );
-        let part = |name: &'static str, model: &Linear, features: &[f64]| {
+        let part = |name: &'static str, model: &LogisticModel, features: &[f64]| {
             model.explain(NumberId::Decision(name.into()), features)
         };
         belief.explain().with_how(how).with_parts(vec![
@@ -256,8 +257,8 @@ impl Model {
         objects: &Objects,
         passage: &str,
         logits: Option<&[MaskedLogits]>,
-    ) -> (&Cascade, Features) {
-        let readings: Option<Vec<Reading>> =
+    ) -> (&Cascade, ObjectStanceFeatures) {
+        let readings: Option<Vec<SentencePreference>> =
             logits.map(|logits| logits.iter().map(reading).collect());
         let cascade = readings.as_ref().map_or(&self.lexical, |_| &self.encoder);
         (cascade, features(objects, passage, readings.as_deref()))
@@ -265,10 +266,10 @@ impl Model {
 }
 
 /// The reading of a masked sentence, from its logits. Swapping the objects changes only the sign of the leaning.
-pub fn reading([as_is, swapped]: &MaskedLogits) -> Reading {
+pub fn reading([as_is, swapped]: &MaskedLogits) -> SentencePreference {
     let neither = softmax(as_is)[2] + softmax(swapped)[2];
     let lean = |[con, pro, _]: &Logits| f64::from(pro - con);
-    Reading {
+    SentencePreference {
         leaning: (lean(as_is) - lean(swapped)) / 2.0,
         prefers: 1.0 - neither / 2.0,
     }
@@ -289,7 +290,7 @@ const MAX_SENTENCE_WORDS: usize = 60;
 /// What the stance encoder has read in a short text, and whether the text has words that weigh the objects against each other.
 struct ShortText {
     /// The sentence that most probably prefers an object.
-    surest: Reading,
+    surest: SentencePreference,
     /// The probability that another sentence prefers the other object.
     opposed: f64,
     /// Whether the text weighs one thing against another ("slower, but easier to read"; "as good as").
@@ -307,10 +308,11 @@ fn short_text_reading(text: &str, logits: Option<&[MaskedLogits]>) -> Option<Sho
     if words > MAX_SENTENCE_WORDS {
         return None;
     }
-    let readings: Vec<Reading> = logits?.iter().map(reading).collect();
-    let prefers = |a: &&Reading, b: &&Reading| a.prefers.total_cmp(&b.prefers);
+    let readings: Vec<SentencePreference> = logits?.iter().map(reading).collect();
+    let prefers =
+        |a: &&SentencePreference, b: &&SentencePreference| a.prefers.total_cmp(&b.prefers);
     let surest = *readings.iter().max_by(prefers)?;
-    let against = |other: &Reading| {
+    let against = |other: &SentencePreference| {
         let side = -surest.leaning.signum();
         other.prefers * super::logistic(side * other.leaning)
     };
@@ -356,7 +358,7 @@ impl ShortText {
     }
 
     fn explain(&self) -> Explanation {
-        let Reading { leaning, prefers } = self.surest;
+        let SentencePreference { leaning, prefers } = self.surest;
         let parts = [
             ("prefers an object", prefers),
             ("log-odds of the first, if it prefers one", leaning),

@@ -8,7 +8,7 @@ use riposte_eval::{Explanation, NumberId};
 
 /// The values of one opinion on each document, in the order of the documents. An opinion that reads windows has several values for a document;
 /// there are none if it has nothing to read.
-pub(crate) struct Evidence {
+pub(crate) struct OpinionValues {
     /// The name of the re-ranker.
     pub name: &'static str,
     pub weight: f64,
@@ -35,9 +35,9 @@ fn preference(a: &[f64], b: &[f64]) -> f64 {
 
 /// For each of `documents` documents, the contribution of each opinion to its score: the opinion's share of the weights times the sum of
 /// preferences. Opinions without weight or values are left out, so there can be no contributions.
-pub(crate) fn sums(evidence: &[Evidence], documents: usize) -> Vec<Vec<Explanation>> {
-    let is_on = |of: &&Evidence| of.weight > 0.0 && of.values.iter().any(|v| !v.is_empty());
-    let on: Vec<&Evidence> = evidence.iter().filter(is_on).collect();
+pub(crate) fn sums(evidence: &[OpinionValues], documents: usize) -> Vec<Vec<Explanation>> {
+    let is_on = |of: &&OpinionValues| of.weight > 0.0 && of.values.iter().any(|v| !v.is_empty());
+    let on: Vec<&OpinionValues> = evidence.iter().filter(is_on).collect();
     let total: f64 = on.iter().map(|of| of.weight).sum();
     let sum = |values: &[Vec<f64>], a: usize| -> f64 {
         let others = (0..values.len()).filter(|b| *b != a);
@@ -47,7 +47,7 @@ pub(crate) fn sums(evidence: &[Evidence], documents: usize) -> Vec<Vec<Explanati
             .sum()
     };
     let of_document = |a: usize| {
-        let part = |of: &&Evidence| {
+        let part = |of: &&OpinionValues| {
             let (share, sum) = (of.weight / total, sum(&of.values, a));
             let others = documents.saturating_sub(1);
             let part = Explanation::new(NumberId::channel(of.name), share * sum);
@@ -64,15 +64,15 @@ pub(crate) fn sums(evidence: &[Evidence], documents: usize) -> Vec<Vec<Explanati
 mod tests {
     use super::*;
 
-    fn evidence(name: &'static str, weight: f64, values: &[&[f64]]) -> Evidence {
-        Evidence {
+    fn evidence(name: &'static str, weight: f64, values: &[&[f64]]) -> OpinionValues {
+        OpinionValues {
             name,
             weight,
             values: values.iter().map(|v| v.to_vec()).collect(),
         }
     }
 
-    fn totals(evidence: &[Evidence]) -> Vec<f64> {
+    fn totals(evidence: &[OpinionValues]) -> Vec<f64> {
         let of = sums(evidence, evidence[0].values.len());
         let total = |parts: &Vec<Explanation>| parts.iter().map(Explanation::value).sum();
         of.iter().map(total).collect()

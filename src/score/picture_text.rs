@@ -52,7 +52,7 @@ const CONTRACTED: [&str; 19] = [
 
 /// The text that was read in a picture, for comparison with the text in another picture.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PictureText {
+pub struct PictureWords {
     words: Vec<Word>,
     /// The width of the picture in pixels.
     width: u32,
@@ -68,7 +68,7 @@ struct Word {
     is_certain: bool,
 }
 
-impl PictureText {
+impl PictureWords {
     /// The words of the lines that were read in a picture of this width, in pixels.
     pub fn new(lines: &[OcrLine], width: u32) -> Self {
         let mut words = Vec::new();
@@ -89,11 +89,11 @@ impl PictureText {
                 }
             }));
         }
-        PictureText { words, width }
+        PictureWords { words, width }
     }
 
     /// Whether the texts in both pictures agree, as far as they are legible in both. Pictures without text agree.
-    pub fn agrees_with(&self, other: &PictureText) -> bool {
+    pub fn agrees_with(&self, other: &PictureWords) -> bool {
         match self.texts().cmp(other.texts()) {
             Ordering::Equal => true,
             // words are matched in the order of the text that sorts first, so the result is symmetric
@@ -106,7 +106,7 @@ impl PictureText {
         self.words.iter().map(|word| word.text.as_str())
     }
 
-    fn agrees_with_later(&self, other: &PictureText) -> bool {
+    fn agrees_with_later(&self, other: &PictureWords) -> bool {
         let width = self.width.min(other.width);
         let legible = [self.legible(width), other.legible(width)];
         let letters: usize = ([self, other].iter().zip(&legible))
@@ -118,7 +118,7 @@ impl PictureText {
             return true;
         }
         let matched = matches(&self.words, &other.words);
-        let unmatched = |text: &'_ PictureText, at: usize| -> Vec<Word> {
+        let unmatched = |text: &'_ PictureWords, at: usize| -> Vec<Word> {
             let words = text.words.iter().zip(&matched[at]).zip(&legible[at]);
             words
                 .filter(|((_, matched), legible)| !**matched && **legible)
@@ -253,11 +253,11 @@ mod tests {
     use proptest::prelude::*;
 
     /// Lines with a height of 30 pixels in a picture of 600.
-    fn text(lines: &[&str]) -> PictureText {
+    fn text(lines: &[&str]) -> PictureWords {
         sized(lines, 30.0, 600)
     }
 
-    fn sized(lines: &[&str], height: f32, width: u32) -> PictureText {
+    fn sized(lines: &[&str], height: f32, width: u32) -> PictureWords {
         let lines: Vec<OcrLine> = lines
             .iter()
             .map(|line| OcrLine {
@@ -267,7 +267,7 @@ mod tests {
                 block: 0,
             })
             .collect();
-        PictureText::new(&lines, width)
+        PictureWords::new(&lines, width)
     }
 
     /// A stored text of another origin can be longer than any that riposte reads.
@@ -378,9 +378,9 @@ mod tests {
                 corners: [(0.0, 0.0), (90.0, 0.0), (90.0, 30.0), (0.0, 30.0)],
                 block: 0,
             };
-            PictureText::new(&[line], 600)
+            PictureWords::new(&[line], 600)
         };
-        assert!(uncertain("l1 no").agrees_with(&PictureText::default()));
+        assert!(uncertain("l1 no").agrees_with(&PictureWords::default()));
         // small print that is lost in a picture of 60 % of the size, where 20 pixels become 12
         let with_print = |headline: &str| {
             let mut text = sized(&[headline], 60.0, 600);

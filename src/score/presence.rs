@@ -11,7 +11,7 @@ use super::explain_logistic;
 
 /// What a document and a topic have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Common {
+pub enum TopicMatch {
     /// The largest cosine of the topic's sentence vector to one of the document's.
     Sentences(f64),
     /// How many of the topic's words the document has, and how many there are, without stop words.
@@ -27,7 +27,7 @@ pub enum Basis {
     Words,
 }
 
-/// How a value of [`Common`] becomes the log-odds that a document is about the topic.
+/// How a value of [`TopicMatch`] becomes the log-odds that a document is about the topic.
 struct Calibration {
     bias: f64,
     weight: f64,
@@ -73,20 +73,20 @@ impl Basis {
     }
 }
 
-impl Common {
+impl TopicMatch {
     /// The probability that the document is about the topic, with what it was computed from.
     pub fn about(self) -> Explanation {
         let (basis, name, value) = match self {
-            Common::Sentences(cosine) => (Basis::Sentences, LIKENESS, cosine),
+            TopicMatch::Sentences(cosine) => (Basis::Sentences, LIKENESS, cosine),
             // three of six words say more than one of two
-            Common::Words { shared, of } => {
+            TopicMatch::Words { shared, of } => {
                 let value = shared as f64 / (of.max(1) as f64).sqrt();
                 (Basis::Words, "words of the topic", value)
             }
         };
         let Calibration { bias, weight, .. } = basis.calibration();
         let mut how = format!("weight {weight} × {value:.4}");
-        if let Common::Words { shared, of } = self {
+        if let TopicMatch::Words { shared, of } = self {
             how += &format!(", {shared} of {of} words by the root of {of}");
         }
         let part = Explanation::new(NumberId::feature(name), weight * value).with_how(how);
@@ -107,8 +107,8 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// The presence from what [`Common::about`] says of the first documents of a ranking, in any order. `None` without documents, and for explanations
-    /// that were made by something else.
+    /// The presence from what [`TopicMatch::about`] says of the first documents of a ranking, in any order. `None` without documents, and for
+    /// explanations that were made by something else.
     pub fn of<'a>(about: impl IntoIterator<Item = &'a Explanation>) -> Option<Presence> {
         let about = about.into_iter();
         let best = about.reduce(|a, b| if b.value() > a.value() { b } else { a })?;
@@ -172,11 +172,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn words(shared: usize, of: usize) -> Explanation {
-        Common::Words { shared, of }.about()
+        TopicMatch::Words { shared, of }.about()
     }
 
     fn cosine(cosine: f64) -> Explanation {
-        Common::Sentences(cosine).about()
+        TopicMatch::Sentences(cosine).about()
     }
 
     #[test]

@@ -17,7 +17,7 @@ use riposte_claims::words::{Sentence, Token, count, sentences};
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
-use super::linear::{Linear, LinearText};
+use super::linear::{LogisticLayout, LogisticModel};
 use super::text_stance::is_sentence;
 use crate::reading::stance_encoder::StanceReading;
 use lists::{
@@ -166,45 +166,45 @@ pub enum GradedText {
 
 /// The learned weights: one model for each kind of text, and two models of ratings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
-    arguments: Linear,
-    passages: Linear,
-    ratings: Linear,
-    ratings_by_words: Linear,
+pub struct QualityModel {
+    arguments: LogisticModel,
+    passages: LogisticModel,
+    ratings: LogisticModel,
+    ratings_by_words: LogisticModel,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ModelText {
-    arguments: LinearText,
-    passages: LinearText,
-    ratings: LinearText,
-    ratings_by_words: LinearText,
+struct QualityFile {
+    arguments: LogisticLayout,
+    passages: LogisticLayout,
+    ratings: LogisticLayout,
+    ratings_by_words: LogisticLayout,
 }
 
-static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
+static COMMITTED: LazyLock<QualityModel> = LazyLock::new(|| {
     // The file is compiled in; tests/it/quality.rs reads it.
-    Model::parse(include_str!("../../models/own/quality.toml"))
+    QualityModel::parse(include_str!("../../models/own/quality.toml"))
         .expect("models/own/quality.toml is a model")
 });
 
-impl Model {
+impl QualityModel {
     /// Reads a weight file.
     ///
     /// # Errors
     /// The text is not TOML, or a feature is missing or unknown.
-    pub fn parse(text: &str) -> Result<Model> {
-        let text: ModelText = toml::from_str(text).context("reading the weights of quality")?;
-        Ok(Model {
-            arguments: Linear::new(text.arguments, &FEATURES).context("arguments")?,
-            passages: Linear::new(text.passages, &FEATURES).context("passages")?,
-            ratings: Linear::new(text.ratings, &RATED).context("ratings")?,
-            ratings_by_words: Linear::new(text.ratings_by_words, &FEATURES)
+    pub fn parse(text: &str) -> Result<QualityModel> {
+        let text: QualityFile = toml::from_str(text).context("reading the weights of quality")?;
+        Ok(QualityModel {
+            arguments: LogisticModel::new(text.arguments, &FEATURES).context("arguments")?,
+            passages: LogisticModel::new(text.passages, &FEATURES).context("passages")?,
+            ratings: LogisticModel::new(text.ratings, &RATED).context("ratings")?,
+            ratings_by_words: LogisticModel::new(text.ratings_by_words, &FEATURES)
                 .context("ratings by words")?,
         })
     }
 
-    fn of(&self, kind: GradedText) -> &Linear {
+    fn of(&self, kind: GradedText) -> &LogisticModel {
         match kind {
             GradedText::Argument => &self.arguments,
             GradedText::Passage => &self.passages,

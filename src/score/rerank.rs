@@ -19,7 +19,7 @@ const FULL_COMPARISON: usize = 6;
 pub(crate) const RETRIEVAL: &str = "retrieval";
 
 /// The values that one re-ranker gives to all documents.
-pub(crate) struct Column {
+pub(crate) struct OpinionColumn {
     pub name: &'static str,
     pub weight: f64,
     /// Whether the values are already in [0, 1].
@@ -33,7 +33,7 @@ pub(crate) struct Column {
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// The values of each opinion are scaled to [0, 1] by their minimum and maximum, unless they are already in [0, 1] ([`Column::is_unit`]).
+    /// The values of each opinion are scaled to [0, 1] by their minimum and maximum, unless they are already in [0, 1] ([`OpinionColumn::is_unit`]).
     #[default]
     MinMax,
     /// No value is scaled.
@@ -60,7 +60,7 @@ impl Scale {
         Ok(())
     }
 
-    /// Scales the values of one channel. `is_unit` says whether they are already in [0, 1].
+    /// Scales the values of one opinion. `is_unit` says whether they are already in [0, 1].
     fn apply(
         self,
         values: impl Iterator<Item = Option<f64>> + Clone,
@@ -100,10 +100,10 @@ pub enum Combine {
 /// The opinions on each document, in the order of the documents. The first column is that of retrieval.
 ///
 /// An opinion without a weight, or without a value for any document, is left out. If none remains, retrieval is the only opinion.
-pub(crate) fn opinions(columns: &[Column], scale: Scale) -> Vec<Vec<Opinion>> {
-    let is_on = |of: &&Column| of.weight > 0.0 && of.values.iter().any(Option::is_some);
+pub(crate) fn opinions(columns: &[OpinionColumn], scale: Scale) -> Vec<Vec<Opinion>> {
+    let is_on = |of: &&OpinionColumn| of.weight > 0.0 && of.values.iter().any(Option::is_some);
     let on = columns.iter().filter(is_on).map(|of| (of, of.weight));
-    let mut on: Vec<(&Column, f64)> = on.collect();
+    let mut on: Vec<(&OpinionColumn, f64)> = on.collect();
     if on.is_empty() {
         on.extend(columns.first().map(|retrieval| (retrieval, 1.0)));
     }
@@ -260,13 +260,14 @@ mod tests {
     use super::*;
 
     /// The columns of these opinions: name, weight and values. Only quality is in [0, 1] already.
-    fn columns<const N: usize>(of: &[(&'static str, f64, [Option<f64>; N])]) -> Vec<Column> {
-        let column = |(name, weight, values): &(&'static str, f64, [Option<f64>; N])| Column {
-            name,
-            weight: *weight,
-            is_unit: *name == "quality",
-            values: values.to_vec(),
-        };
+    fn columns<const N: usize>(of: &[(&'static str, f64, [Option<f64>; N])]) -> Vec<OpinionColumn> {
+        let column =
+            |(name, weight, values): &(&'static str, f64, [Option<f64>; N])| OpinionColumn {
+                name,
+                weight: *weight,
+                is_unit: *name == "quality",
+                values: values.to_vec(),
+            };
         of.iter().map(column).collect()
     }
 

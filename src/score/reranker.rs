@@ -13,10 +13,10 @@ use super::windows::ReadWindows;
 use crate::index::ScoredDoc;
 use crate::index::inverted::InvertedIndex;
 use crate::reading::Reader;
-use crate::reading::steps::OnOutputs;
+use crate::reading::ranking_steps::OnOutputs;
 
 /// The documents at the top of a ranking, with all that re-rankers read.
-pub struct Candidates<'a> {
+pub struct RerankedTexts<'a> {
     pub topic: &'a Topic,
     pub kind: GradedText,
     /// The documents in their order so far, with the scores of retrieval.
@@ -32,7 +32,7 @@ pub struct Candidates<'a> {
     pub known: BTreeMap<&'static str, Vec<Option<f64>>>,
 }
 
-impl Candidates<'_> {
+impl RerankedTexts<'_> {
     /// The windows of each text that are read. A text without words has none.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Candidates<'_> {
 }
 
 /// The models, and a callback for the number of outputs that they have computed.
-pub struct Reading<'r, 'm> {
+pub struct RerankerModels<'r, 'm> {
     pub reader: &'r mut Reader<'m>,
     pub on_progress: &'r mut OnOutputs<'r>,
 }
@@ -83,7 +83,7 @@ impl Assessment {
 
 /// What a re-ranker needs besides the texts and the models that every text task looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum RerankerNeed {
     CrossEncoder,
     /// `clusters` in the recipe.
     Clusters,
@@ -99,7 +99,7 @@ pub trait Reranker: Sync {
         false
     }
 
-    fn needs(&self) -> &'static [Need] {
+    fn needs(&self) -> &'static [RerankerNeed] {
         &[]
     }
 
@@ -107,7 +107,7 @@ pub trait Reranker: Sync {
     /// sentence has the name.
     fn words(&self) -> [&'static str; 2];
 
-    /// The names of the re-rankers whose best values this one is computed from. It finds them in [`Candidates::known`].
+    /// The names of the re-rankers whose best values this one is computed from. It finds them in [`RerankedTexts::known`].
     fn inputs(&self) -> &'static [&'static str] {
         &[]
     }
@@ -116,11 +116,15 @@ pub trait Reranker: Sync {
     ///
     /// # Errors
     /// The index, the store of model outputs or a model fails.
-    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>>;
+    fn assess(
+        &self,
+        documents: &RerankedTexts,
+        reading: &mut RerankerModels,
+    ) -> Result<Vec<Assessment>>;
 }
 
 /// A re-ranker whose value for a document depends only on the document's text.
-pub struct OfText {
+pub struct TextReranker {
     pub name: &'static str,
     /// See [`Reranker::words`].
     pub words: [&'static str; 2],
@@ -130,14 +134,14 @@ pub struct OfText {
     pub why: Option<fn(GradedText, &str) -> Explanation>,
 }
 
-impl OfText {
+impl TextReranker {
     /// A re-ranker with values in [0, 1] and without explanations.
     pub const fn unit(
         name: &'static str,
         words: [&'static str; 2],
         value: fn(GradedText, &str) -> f64,
     ) -> Self {
-        OfText {
+        TextReranker {
             name,
             words,
             is_unit: true,
@@ -147,7 +151,7 @@ impl OfText {
     }
 }
 
-impl Reranker for OfText {
+impl Reranker for TextReranker {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -160,7 +164,7 @@ impl Reranker for OfText {
         self.is_unit
     }
 
-    fn assess(&self, documents: &Candidates, _: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Result<Vec<Assessment>> {
         let assess = |text: &String| Assessment {
             values: vec![(self.value)(documents.kind, text)],
             why: self.why.map(|why| why(documents.kind, text)),

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use riposte_eval::{DocId, Explanation};
 
 use crate::index::ScoredDoc;
-pub use images::{Candidate, Selected, Selection, select, select_claim};
+pub use images::{ImageCandidate, Selected, Selection, select, select_claim};
 pub(crate) use images::{LIST_LENGTH, SAME_PICTURE_BITS, is_same_picture};
 
 /// Scores of this absolute value and more have no decimals as 32-bit floats: such floats are 64 apart.

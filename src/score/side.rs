@@ -3,18 +3,18 @@
 use riposte_eval::{Explanation, NumberId, Stance};
 
 use crate::index::analyzer::Analyzer;
-use crate::index::images::Image;
+use crate::index::images::ImageEvidence;
 
 /// Estimates whether images argue.
 pub(crate) trait ArgumentModel {
     /// How much each image argues. The estimate for one image can depend on the others.
-    fn argues(&self, images: &[&Image]) -> Vec<Explanation>;
+    fn argues(&self, images: &[&ImageEvidence]) -> Vec<Explanation>;
 }
 
 /// Puts images on a side.
 pub(crate) trait SideModel {
     /// The side of each image towards the query. `analyzer` is the one for the words of images.
-    fn sides(&self, images: &[&Image], query: &str, analyzer: &Analyzer) -> Vec<Sides>;
+    fn sides(&self, images: &[&ImageEvidence], query: &str, analyzer: &Analyzer) -> Vec<Sides>;
 }
 
 /// The scores of an image as PRO and as CON; `None` keeps it out of that list.

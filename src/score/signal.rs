@@ -1,12 +1,12 @@
 //! How evidence scores images for a topic: the signals that a recipe can weight.
 //!
 //! A signal is a file or a few lines. The list of all signals is in `recipes/`; the ranking, recipes, explanations and reports use it. A signal reads no
-//! files and runs no models: it says what it needs, and [`Inputs`] provides it.
+//! files and runs no models: it says what it needs, and [`SignalInputs`] provides it.
 
 mod likeness;
 mod words;
 
-pub use likeness::{ArgumentLikeness, ClipLikeness, CrawlRank, SentenceLikeness};
+pub use likeness::{ArgumentLikeness, ClipLikeness, CrawlSignal, SentenceLikeness};
 pub use words::{Bm25, QueryLikelihood};
 
 use std::collections::BTreeMap;
@@ -15,31 +15,31 @@ use anyhow::Result;
 
 use crate::evidence::TextPart;
 use crate::evidence::clip::Slot;
-use crate::evidence::image_text::Likeness;
+use crate::evidence::image_text::ImageTextLikeness;
 use crate::index::images::Field;
 
 /// All signals, in the order in which explanations list them.
 pub type Signals = &'static [&'static dyn Signal];
 
-/// A source of evidence for the relevance of an image to a topic.
+/// Scores images for a topic by one kind of evidence.
 pub trait Signal: Sync {
     /// The name of the signal in recipes and explanations.
     fn name(&self) -> &'static str;
 
     /// What the signal is computed from.
-    fn need(&self) -> Need;
+    fn need(&self) -> SignalNeed;
 
     /// A value for each image, `None` for an image that lacks what the signal needs. The result is `None` if the signal is off for all images. By
     /// default, the values are the stored numbers or the cosines.
     ///
     /// # Errors
     /// The index cannot be read.
-    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<Values>> {
+    fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
         Ok(inputs.stored())
     }
 
     /// Scales a value to [0, 1].
-    fn to_unit(&self, value: f64, _: &dyn Inputs) -> f64 {
+    fn to_unit(&self, value: f64, _: &dyn SignalInputs) -> f64 {
         value.clamp(0.0, 1.0)
     }
 
@@ -51,11 +51,11 @@ pub trait Signal: Sync {
 }
 
 /// A value for each image.
-pub type Values = Vec<Option<f64>>;
+pub type SignalValues = Vec<Option<f64>>;
 
 /// What a signal is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum SignalNeed {
     /// The BM25 scores of a field.
     Words(Field),
     /// The query likelihoods of a field, with the prior of the recipe.
@@ -77,16 +77,16 @@ pub enum Need {
     },
 }
 
-impl Need {
+impl SignalNeed {
     /// Whether the signal is computed from the sentence vectors of texts.
     pub fn is_of_sentences(self) -> bool {
-        matches!(self, Need::Sentence(_) | Need::Arguments)
+        matches!(self, SignalNeed::Sentence(_) | SignalNeed::Arguments)
     }
 
     /// The image-text model from whose vectors of images the signal is computed, if it is.
     pub fn image_text(self) -> Option<Slot> {
         match self {
-            Need::About(slot) | Need::Title(slot) => Some(slot),
+            SignalNeed::About(slot) | SignalNeed::Title(slot) => Some(slot),
             _ => None,
         }
     }
@@ -94,7 +94,7 @@ impl Need {
     /// See [`Signal::source`].
     fn source(self) -> (&'static str, Quoted) {
         match self {
-            Need::Words(field) | Need::QueryLikelihood(field) => match field {
+            SignalNeed::Words(field) | SignalNeed::QueryLikelihood(field) => match field {
                 Field::Ocr => ("the text in it", Quoted::PictureText),
                 Field::Title => ("its page's title", Quoted::Page),
                 Field::Near => ("the words around it", Quoted::Page),
@@ -103,7 +103,7 @@ impl Need {
                 Field::GivenCaption => ("its caption", Quoted::GivenCaption),
                 Field::GivenText => ("the text in it", Quoted::GivenText),
             },
-            Need::Sentence(part) => Need::Words(match part {
+            SignalNeed::Sentence(part) => SignalNeed::Words(match part {
                 TextPart::Ocr => Field::Ocr,
                 TextPart::Title => Field::Title,
                 TextPart::Near => Field::Near,
@@ -112,39 +112,39 @@ impl Need {
                 TextPart::GivenText => Field::GivenText,
             })
             .source(),
-            Need::About(_) | Need::Title(_) => ("what it shows", Quoted::Pixels),
-            Need::Arguments => ("its likeness to arguments", Quoted::Page),
-            Need::Crawl => ("its ranks in the crawl", Quoted::Page),
-            Need::Number { column, .. } => (column, Quoted::Page),
+            SignalNeed::About(_) | SignalNeed::Title(_) => ("what it shows", Quoted::Pixels),
+            SignalNeed::Arguments => ("its likeness to arguments", Quoted::Page),
+            SignalNeed::Crawl => ("its ranks in the crawl", Quoted::Page),
+            SignalNeed::Number { column, .. } => (column, Quoted::Page),
         }
     }
 }
 
 /// Provides what a signal needs, for one topic.
-pub trait Inputs {
+pub trait SignalInputs {
     /// The number of images.
     fn images(&self) -> usize;
 
     /// Whether values are scaled to [0, 1].
     fn is_scaled(&self) -> bool;
 
-    /// The scores of [`Need::Words`], and the topic's best one. An image without a word of the query has the score 0.
+    /// The scores of [`SignalNeed::Words`], and the topic's best one. An image without a word of the query has the score 0.
     ///
     /// # Errors
     /// The index cannot be read.
     fn words(&self, field: Field) -> Result<(Vec<f64>, f64)>;
 
-    /// The scores of [`Need::QueryLikelihood`].
+    /// The scores of [`SignalNeed::QueryLikelihood`].
     ///
     /// # Errors
     /// The index cannot be read, or the recipe has no prior.
-    fn likelihoods(&self, field: Field) -> Result<Values>;
+    fn likelihoods(&self, field: Field) -> Result<SignalValues>;
 
     /// The cosines or the numbers that the signal needs; `None` if there are none. Only the first call is sure to return them.
-    fn stored(&mut self) -> Option<Values>;
+    fn stored(&mut self) -> Option<SignalValues>;
 
     /// What the model of a signal makes of a cosine between a picture and a text.
-    fn likeness(&self, need: Need) -> Likeness;
+    fn likeness(&self, need: SignalNeed) -> ImageTextLikeness;
 
     /// The best rank at which the crawl found each image, by the number of the image.
     fn crawl_ranks(&self) -> BTreeMap<usize, u32>;

@@ -14,9 +14,9 @@ use riposte_eval::{Explanation, NumberId, Stance};
 use super::image_weights::ImageWeights;
 use super::{MARGIN, belief, side_taken};
 
-/// A signal of the stance: positive for PRO, negative for CON.
+/// An opinion on the stance: positive for PRO, negative for CON.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Signal {
+pub(crate) struct StanceOpinion {
     pub value: f64,
     /// How the value was computed, for the explanation.
     pub how: String,
@@ -24,23 +24,23 @@ pub(crate) struct Signal {
     pub parts: Vec<Explanation>,
 }
 
-/// The signals of the stance of one image. A signal is `None` if the image or the run lacks the input of the signal.
+/// The opinions on the stance of one image. One is `None` if the image or the run lacks its input.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct StanceSignals {
+pub(crate) struct StanceOpinions {
     /// P(pro) - P(con) of the text in the picture.
-    pub picture: Option<Signal>,
-    /// The signals that replace `picture` for P(pro) and for P(con) if the picture argues for both sides.
-    pub both_sides: Option<[Signal; 2]>,
+    pub picture: Option<StanceOpinion>,
+    /// The opinions that replace `picture` for P(pro) and for P(con) if the picture argues for both sides.
+    pub both_sides: Option<[StanceOpinion; 2]>,
     /// P(pro) - P(con) of the words around the picture.
-    pub around: Option<Signal>,
+    pub around: Option<StanceOpinion>,
     /// Similarity of the text in the picture to arguments for the claim minus its similarity to arguments against it.
-    pub picture_likeness: Option<Signal>,
+    pub picture_likeness: Option<StanceOpinion>,
     /// The difference of similarities for the words around the picture.
-    pub around_likeness: Option<Signal>,
+    pub around_likeness: Option<StanceOpinion>,
     /// The difference of similarities for the picture, by CLIP.
-    pub clip_likeness: Option<Signal>,
+    pub clip_likeness: Option<StanceOpinion>,
     /// Similarity of the picture, by CLIP, to the PRO prompts minus that to the CON prompts.
-    pub clip: Option<Signal>,
+    pub clip: Option<StanceOpinion>,
 }
 
 /// P(pro) and P(con), each with its explanation.
@@ -50,37 +50,37 @@ pub(crate) struct Beliefs {
     pub con: Explanation,
 }
 
-/// Maximum absolute contribution of one signal, in log-odds, so that no single signal decides.
+/// Maximum absolute contribution of one opinion, in log-odds, so that none decides alone.
 const MAX_CONTRIBUTION: f64 = 2.5;
 
-/// What a signal is read from.
+/// What an opinion is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct StanceSource {
     /// The subject of a sentence about the image: "the text in it".
     pub words: &'static str,
     pub is_plural: bool,
 }
 
-impl Source {
-    const fn singular(words: &'static str) -> Source {
+impl StanceSource {
+    const fn singular(words: &'static str) -> StanceSource {
         let is_plural = false;
-        Source { words, is_plural }
+        StanceSource { words, is_plural }
     }
 }
 
-/// How explanations describe a signal: its name, what its value measures, and what it is read from.
-type Described = (&'static str, &'static str, Source);
+/// How explanations describe an opinion: its name, what its value measures, and what it is read from.
+type OpinionWords = (&'static str, &'static str, StanceSource);
 
-const IN_PICTURE: Source = Source::singular("the text in it");
-const AROUND: Source = Source {
+const IN_PICTURE: StanceSource = StanceSource::singular("the text in it");
+const AROUND: StanceSource = StanceSource {
     words: "the words around it",
     is_plural: true,
 };
-const SHOWN: Source = Source::singular("what it shows");
+const SHOWN: StanceSource = StanceSource::singular("what it shows");
 const TO_ARGUMENTS: &str = "likeness to arguments for it minus against it";
 
-/// All signals, in the order of explanations.
-const SIGNALS: [Described; 6] = [
+/// All opinions, in the order of explanations.
+const OPINIONS: [OpinionWords; 6] = [
     (
         "text in the picture",
         "stance of the text in the picture",
@@ -109,31 +109,31 @@ const SIGNALS: [Described; 6] = [
     ),
 ];
 
-/// What the signal with this name is read from ([`Described`]); `None` if there is no such signal.
-pub(crate) fn source(name: &str) -> Option<Source> {
-    let signal = SIGNALS.iter().find(|(known, ..)| *known == name);
-    signal.map(|(.., source)| *source)
+/// What the opinion with this name is read from; `None` if there is no such opinion.
+pub(crate) fn source(name: &str) -> Option<StanceSource> {
+    let opinion = OPINIONS.iter().find(|(known, ..)| *known == name);
+    opinion.map(|(.., source)| *source)
 }
 
-/// P(pro) and P(con) from the prior and the weighted signals.
-pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
+/// P(pro) and P(con) from the prior and the weighted opinions.
+pub(crate) fn beliefs(opinions: &StanceOpinions) -> Beliefs {
     let w = &ImageWeights::committed().stance;
     let evidence = |side: usize, sign: f64| {
-        let picture = match &signals.both_sides {
+        let picture = match &opinions.both_sides {
             Some(sides) => sides.get(side),
-            None => signals.picture.as_ref(),
+            None => opinions.picture.as_ref(),
         };
         let weighted = [
             (picture, w.picture),
-            (signals.around.as_ref(), w.around),
-            (signals.picture_likeness.as_ref(), w.picture_likeness),
-            (signals.around_likeness.as_ref(), w.around_likeness),
-            (signals.clip_likeness.as_ref(), w.clip_likeness),
-            (signals.clip.as_ref(), w.clip),
+            (opinions.around.as_ref(), w.around),
+            (opinions.picture_likeness.as_ref(), w.picture_likeness),
+            (opinions.around_likeness.as_ref(), w.around_likeness),
+            (opinions.clip_likeness.as_ref(), w.clip_likeness),
+            (opinions.clip.as_ref(), w.clip),
         ];
-        let described = SIGNALS.into_iter().zip(weighted);
+        let described = OPINIONS.into_iter().zip(weighted);
         described
-            .filter_map(|(of, (signal, weight))| Some(contribution(of, signal?, sign * weight)))
+            .filter_map(|(of, (opinion, weight))| Some(contribution(of, opinion?, sign * weight)))
             .collect()
     };
     let (pro, con) = (evidence(0, 1.0), evidence(1, -1.0));
@@ -143,14 +143,18 @@ pub(crate) fn beliefs(signals: &StanceSignals) -> Beliefs {
     }
 }
 
-/// The log-odds that a signal adds.
-fn contribution((name, what, _): Described, signal: &Signal, weight: f64) -> Explanation {
-    let Signal { value, how, .. } = signal;
+/// The log-odds that an opinion adds.
+fn contribution(
+    (name, what, _): OpinionWords,
+    opinion: &StanceOpinion,
+    weight: f64,
+) -> Explanation {
+    let StanceOpinion { value, how, .. } = opinion;
     let how = format!("weight {weight:.3} × {what} {value:.4}: {how}");
     let value = (weight * value).clamp(-MAX_CONTRIBUTION, MAX_CONTRIBUTION);
     Explanation::new(NumberId::Signal(name.into()), value)
         .with_how(how)
-        .with_parts(signal.parts.clone())
+        .with_parts(opinion.parts.clone())
 }
 
 /// The side that an image takes, by its estimates; `None` within the margin. If the approach estimates no probabilities, it is the list that the
@@ -163,8 +167,8 @@ pub(crate) fn decided(probability: impl Fn(Stance) -> Option<f64>, list: Stance)
 
 /// The section that supports the claim most and the one that attacks it most, if there are both. `sections` has P(pro) - P(con) of each section.
 /// The strongest sections are used instead of means, because a column of reasons is often followed by a caption without a stance.
-pub(crate) fn both_sides(sections: &[Signal]) -> Option<[Signal; 2]> {
-    let by_value = |a: &&Signal, b: &&Signal| a.value.total_cmp(&b.value);
+pub(crate) fn both_sides(sections: &[StanceOpinion]) -> Option<[StanceOpinion; 2]> {
+    let by_value = |a: &&StanceOpinion, b: &&StanceOpinion| a.value.total_cmp(&b.value);
     let supporting = sections.iter().max_by(by_value)?;
     let attacking = sections.iter().min_by(by_value)?;
     let takes_both = supporting.value >= MARGIN && attacking.value <= -MARGIN;
@@ -175,10 +179,10 @@ pub(crate) fn both_sides(sections: &[Signal]) -> Option<[Signal; 2]> {
 mod tests {
     use super::*;
 
-    fn section(value: f64) -> Signal {
-        Signal {
+    fn section(value: f64) -> StanceOpinion {
+        StanceOpinion {
             value,
-            ..Signal::default()
+            ..StanceOpinion::default()
         }
     }
 
@@ -187,33 +191,33 @@ mod tests {
         let sections = [0.1, 0.7, -0.6, 0.5].map(section);
         let sides = both_sides(&sections).unwrap();
         assert_eq!(sides, [section(0.7), section(-0.6)]);
-        let none = beliefs(&StanceSignals::default());
-        let both = beliefs(&StanceSignals {
+        let none = beliefs(&StanceOpinions::default());
+        let both = beliefs(&StanceOpinions {
             // the complete text seems to attack the claim
             picture: Some(section(-0.5)),
             both_sides: Some(sides),
-            ..StanceSignals::default()
+            ..StanceOpinions::default()
         });
         assert!(both.pro.value() > none.pro.value() && both.con.value() > none.con.value());
         // if the sections agree or have little stance, the complete text decides
         for agreeing in [&[0.7, 0.5][..], &[0.7, -0.1], &[-0.9], &[]] {
-            let sections: Vec<Signal> = agreeing.iter().copied().map(section).collect();
+            let sections: Vec<StanceOpinion> = agreeing.iter().copied().map(section).collect();
             assert_eq!(both_sides(&sections), None);
         }
     }
 
     #[test]
     fn both_sides_may_be_likely_and_nothing_known_is_the_prior() {
-        let none = beliefs(&StanceSignals::default());
+        let none = beliefs(&StanceOpinions::default());
         let weights = ImageWeights::committed().stance;
         assert!((none.pro.value() - weights.prior).abs() < 1e-12);
         assert_eq!(none.pro.value(), none.con.value());
-        let against = beliefs(&StanceSignals {
-            picture: Some(Signal {
+        let against = beliefs(&StanceOpinions {
+            picture: Some(StanceOpinion {
                 value: -0.8,
-                ..Signal::default()
+                ..StanceOpinion::default()
             }),
-            ..StanceSignals::default()
+            ..StanceOpinions::default()
         });
         assert!(against.pro.value() < none.pro.value());
         assert!(against.con.value() > none.con.value());

@@ -19,7 +19,7 @@ use riposte_claims::{polarity, polarity_of_words};
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
-use super::linear::{Linear, LinearText};
+use super::linear::{LogisticLayout, LogisticModel};
 use super::text_kind::{self, Kinds};
 use super::{logistic, logit};
 use crate::evidence::sentiment::Vader;
@@ -172,17 +172,17 @@ const TAGS_LIMIT: f64 = 1.5;
 
 /// The learned weights.
 #[derive(Clone, Debug)]
-pub struct Model {
-    weights: Weights,
+pub struct TextStanceModel {
+    weights: TextStanceWeights,
     kinds: Kinds,
-    sides: Linear,
-    neither: Linear,
+    sides: LogisticModel,
+    neither: LogisticModel,
 }
 
 /// The weights of the encoder's log-odds and of the words' log-odds. Only `neither_bias` can be negative.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Weights {
+pub struct TextStanceWeights {
     /// Weight of [`EncoderLogOdds::whole`].
     pub whole: f64,
     /// Weight of [`EncoderLogOdds::sentences`].
@@ -195,10 +195,10 @@ pub struct Weights {
     pub neither_bias: f64,
 }
 
-impl Weights {
+impl TextStanceWeights {
     /// All weights times a factor.
-    fn scaled(&self, factor: f64) -> Weights {
-        Weights {
+    fn scaled(&self, factor: f64) -> TextStanceWeights {
+        TextStanceWeights {
             whole: factor * self.whole,
             sentences: factor * self.sentences,
             words: factor * self.words,
@@ -211,19 +211,19 @@ impl Weights {
 /// The layout of the weight file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ModelText {
-    pub weights: Weights,
+pub struct TextStanceFile {
+    pub weights: TextStanceWeights,
     pub kinds: Kinds,
-    pub sides: LinearText,
-    pub neither: LinearText,
+    pub sides: LogisticLayout,
+    pub neither: LogisticLayout,
 }
 
 /// The weights that were learned.
 const WEIGHTS: &str = include_str!("../../models/own/text-stance.toml");
 
-static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
+static COMMITTED: LazyLock<TextStanceModel> = LazyLock::new(|| {
     // The file is compiled in; the tests below read it.
-    Model::parse(WEIGHTS).expect("models/own/text-stance.toml is a model")
+    TextStanceModel::parse(WEIGHTS).expect("models/own/text-stance.toml is a model")
 });
 
 /// The encoder's log-odds for a claim and a text, each within its limit.
@@ -279,13 +279,15 @@ impl EncoderLogOdds {
     }
 }
 
-impl Model {
+impl TextStanceModel {
     /// Reads a weight file.
     ///
     /// # Errors
-    /// The text is not TOML, or one of the errors of [`Model::new`].
-    pub fn parse(text: &str) -> Result<Model> {
-        Model::new(toml::from_str(text).context("reading the weights of the stance of texts")?)
+    /// The text is not TOML, or one of the errors of [`TextStanceModel::new`].
+    pub fn parse(text: &str) -> Result<TextStanceModel> {
+        TextStanceModel::new(
+            toml::from_str(text).context("reading the weights of the stance of texts")?,
+        )
     }
 
     /// The model of a weight file.
@@ -293,7 +295,7 @@ impl Model {
     /// # Errors
     /// A weight is negative; the kinds of texts are wrong ([`Kinds::check`]); a feature is missing or unknown; or the bias or a mean of the sides is not
     /// 0, so the opposite claim would not exchange PRO and CON.
-    pub fn new(text: ModelText) -> Result<Model> {
+    pub fn new(text: TextStanceFile) -> Result<TextStanceModel> {
         let w = &text.weights;
         ensure!(
             [w.whole, w.sentences, w.words, w.neither]
@@ -302,18 +304,18 @@ impl Model {
             "weights: only neither_bias can be negative"
         );
         text.kinds.check().context("kinds")?;
-        let sides = Linear::new(text.sides, &SIDES).context("sides")?;
+        let sides = LogisticModel::new(text.sides, &SIDES).context("sides")?;
         ensure!(sides.is_odd(), "sides: bias and means must be 0");
-        Ok(Model {
+        Ok(TextStanceModel {
             weights: text.weights,
             kinds: text.kinds,
             sides,
-            neither: Linear::new(text.neither, &NEITHER).context("neither")?,
+            neither: LogisticModel::new(text.neither, &NEITHER).context("neither")?,
         })
     }
 
     /// The weights that are compiled into the program.
-    pub fn committed() -> &'static Model {
+    pub fn committed() -> &'static TextStanceModel {
         &COMMITTED
     }
 
@@ -328,7 +330,7 @@ impl Model {
     }
 
     /// The weights for a text. `unlike` says how it differs from everything that they were learned from.
-    fn weights_for(&self, unlike: Option<&str>) -> Weights {
+    fn weights_for(&self, unlike: Option<&str>) -> TextStanceWeights {
         self.weights.scaled(self.kinds.certainty_if(unlike))
     }
 
@@ -351,7 +353,7 @@ impl Model {
         &self,
         sides: &[f64],
         rest: &[f64],
-        read: Option<(EncoderLogOdds, Weights)>,
+        read: Option<(EncoderLogOdds, TextStanceWeights)>,
     ) -> Stances {
         let words = self.sides.log_odds(sides);
         let (pro, neither) = match read {
@@ -372,7 +374,7 @@ impl Model {
         }
     }
 
-    /// The explanation of [`Model::stances`], whose value is P(pro) - P(con). It lists the contribution of each piece that the encoder
+    /// The explanation of [`TextStanceModel::stances`], whose value is P(pro) - P(con). It lists the contribution of each piece that the encoder
     /// read.
     pub fn explain(&self, claim: &str, text: &str, logits: Option<&[Logits]>) -> Explanation {
         self.stances_with_explanation(claim, text, logits).1
@@ -434,7 +436,7 @@ impl Model {
 /// The contribution of each piece of a text that the encoder has read: the beginning of the text, single sentences, and the hashtags at its end.
 fn explain_pieces(
     pieces: Pieces<'_>,
-    weights: &Weights,
+    weights: &TextStanceWeights,
     read: EncoderLogOdds,
     all: &[Logits],
 ) -> Vec<Explanation> {
@@ -463,7 +465,7 @@ fn explain_pieces(
 /// The other contributions to a text that the encoder has read: that of the words, whose log-odds are `words`, and the probability of neither.
 fn explain_read(
     words: f64,
-    w: &Weights,
+    w: &TextStanceWeights,
     read: EncoderLogOdds,
     stances: &Stances,
 ) -> [Explanation; 2] {

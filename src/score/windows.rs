@@ -6,7 +6,7 @@ use anyhow::Result;
 use rayon::prelude::*;
 
 use crate::index::analyzer::{self, Analyzer};
-use crate::index::passages::Windows;
+use crate::index::passages::PassageWindows;
 
 /// The analyzer of topics and windows.
 const ANALYZER: &str = "stop=long stem=snowball";
@@ -17,7 +17,7 @@ const REPEATED: f64 = 1.5;
 /// The windows of texts that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadWindows {
-    pub windows: Windows,
+    pub windows: PassageWindows,
     /// Whether only the most promising window of each text is read.
     pub is_promising_only: bool,
 }
@@ -25,7 +25,7 @@ pub struct ReadWindows {
 impl ReadWindows {
     /// What the default approaches read: the most promising part of 50 words of each text. Their recipes say the same.
     pub(crate) const DEFAULT: ReadWindows = ReadWindows {
-        windows: Windows {
+        windows: PassageWindows {
             words: 50,
             step: 50,
             most: 16,
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn each_text_is_read_where_the_topic_is_named() {
         let read = ReadWindows {
-            windows: Windows {
+            windows: PassageWindows {
                 words: 3,
                 step: 3,
                 most: 3,

@@ -15,7 +15,7 @@ use riposte_eval::{Explanation, NumberId};
 use crate::evidence::TextPart;
 use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::Analyzer;
-use crate::index::images::Image;
+use crate::index::images::ImageEvidence;
 use crate::score::side::{ArgumentModel, SideModel, Sides};
 
 /// The input of the formulas. Colours are shares of the pixels, in [0, 1]; sentiments are VADER's compound scores, in [-1, 1].
@@ -39,7 +39,7 @@ pub(crate) struct AramisFeatures {
 
 impl AramisFeatures {
     /// The features of an image whose sentiments have been read.
-    pub fn of(image: &Image) -> Self {
+    pub fn of(image: &ImageEvidence) -> Self {
         let mut features = AramisFeatures {
             text_length: text_length(&image.ocr_text),
             diagram: image.text_box,
@@ -127,8 +127,8 @@ pub(crate) fn stance_terms(f: &AramisFeatures, turned: bool) -> [f64; 3] {
 pub(crate) struct ArgumentFormula(pub [f64; 5]);
 
 impl ArgumentModel for ArgumentFormula {
-    fn argues(&self, images: &[&Image]) -> Vec<Explanation> {
-        let terms = |image: &&Image| argument_terms(&AramisFeatures::of(image));
+    fn argues(&self, images: &[&ImageEvidence]) -> Vec<Explanation> {
+        let terms = |image: &&ImageEvidence| argument_terms(&AramisFeatures::of(image));
         let rows: Vec<[f64; 5]> = images.iter().map(terms).collect();
         let name = "argues by the formula of Aramis";
         weighted_means(name, ARGUMENT_TERMS, self.0, &rows)
@@ -143,14 +143,14 @@ pub(crate) struct SideFormula {
 }
 
 impl SideModel for SideFormula {
-    fn sides(&self, images: &[&Image], query: &str, analyzer: &Analyzer) -> Vec<Sides> {
+    fn sides(&self, images: &[&ImageEvidence], query: &str, analyzer: &Analyzer) -> Vec<Sides> {
         // the sentiment of the query without its stop words
         let words: Vec<String> = trimmed_words(query)
             .map(str::to_lowercase)
             .filter(|word| !analyzer.stop.contains(word))
             .collect();
         let turned = Vader::new().compound(&words.join(" ")) < self.turn_below;
-        let terms = |image: &&Image| stance_terms(&AramisFeatures::of(image), turned);
+        let terms = |image: &&ImageEvidence| stance_terms(&AramisFeatures::of(image), turned);
         let rows: Vec<[f64; 3]> = images.iter().map(terms).collect();
         weighted_means("formula of Aramis", STANCE_TERMS, self.weights, &rows)
             .into_iter()

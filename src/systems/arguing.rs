@@ -9,8 +9,8 @@ use crate::index::analyzer::{self, Analyzer};
 use crate::index::vector;
 use crate::score::object_stance::{Objects, PREFERENCE};
 use crate::score::okapi::okapi;
-use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
-use crate::score::text_stance::Model;
+use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels};
+use crate::score::text_stance::TextStanceModel;
 
 /// Maximum number of sentences of a text that are read.
 const SENTENCES: usize = 50;
@@ -55,7 +55,11 @@ impl Reranker for Arguing {
         !matches!(self, Arguing::Cosine)
     }
 
-    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(
+        &self,
+        documents: &RerankedTexts,
+        reading: &mut RerankerModels,
+    ) -> Result<Vec<Assessment>> {
         let (topic, texts) = (documents.topic, documents.texts.iter());
         let of_texts: Vec<Vec<&str>> = texts.map(|text| several_sentences(text)).collect();
         let Some(arguing) = arguing_sentences(topic, &of_texts, reading)? else {
@@ -97,7 +101,7 @@ fn bm25(topic: &Topic, compared: &[&Vec<&str>]) -> Result<Vec<f64>> {
 fn cosines(
     topic: &Topic,
     compared: &[&Vec<&str>],
-    reading: &mut Reading,
+    reading: &mut RerankerModels,
 ) -> Result<Option<Vec<f64>>> {
     let read: Vec<&str> = compared.iter().copied().flatten().copied().collect();
     let vectors = (reading.reader).compared_vectors(&topic.title, &read, reading.on_progress)?;
@@ -139,7 +143,7 @@ fn several_sentences(text: &str) -> Vec<&str> {
 fn arguing_sentences<'a>(
     topic: &Topic,
     of_texts: &[Vec<&'a str>],
-    reading: &mut Reading,
+    reading: &mut RerankerModels,
 ) -> Result<Option<Vec<Vec<&'a str>>>> {
     let objects = topic.objects.as_ref();
     let objects = objects.map(|[first, second]| Objects::new(first, second));
@@ -158,7 +162,7 @@ fn arguing_sentences<'a>(
     let Some(logits) = (reading.reader).pair_logits(&pairs, reading.on_progress)? else {
         return Ok(None);
     };
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     let mut argues = read.iter().zip(&logits).map(|(text, logits)| {
         let stances = model.stances(&claim, text, Some(std::slice::from_ref(logits)));
         stances.pro + stances.con >= ARGUES

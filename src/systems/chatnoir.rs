@@ -14,8 +14,8 @@ use serde_json::Value;
 use ureq::Agent;
 use ureq::http::{HeaderMap, StatusCode, Uri, header};
 
-pub use answer::{Answer, Hit, Meta, Uuid};
-pub use key::Key;
+pub use answer::{ChatNoirAnswer, ChatNoirHit, ChatNoirMeta, Uuid};
+pub use key::ChatNoirKey;
 
 use crate::web::{self, is_unreachable};
 
@@ -53,7 +53,7 @@ const MAX_ERROR_BYTES: u64 = 64 << 10;
 
 /// Limits for requests to the service and for its answers.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ChatNoirLimits {
     /// Maximum time for a request and its answer.
     pub timeout: Duration,
     /// Maximum number of times that a request is sent, if its failure may be temporary.
@@ -64,9 +64,9 @@ pub struct Limits {
     pub answer_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for ChatNoirLimits {
     fn default() -> Self {
-        Limits {
+        ChatNoirLimits {
             timeout: MAX_TIME,
             tries: MAX_TRIES,
             pause: FIRST_PAUSE,
@@ -77,7 +77,7 @@ impl Default for Limits {
 
 /// A query. The key is not part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub struct ChatNoirQuery {
     /// In ChatNoir's syntax: AND, OR, -, quotation marks and `site:` have a meaning.
     pub text: String,
     /// The names of the indexes, such as `cw12`.
@@ -99,9 +99,9 @@ pub struct PageRequest {
 
 /// The results of a query, of all pages together.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct ChatNoirResults {
     /// In the order of the service, each result once.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<ChatNoirHit>,
     /// Number of results that could not be read.
     pub broken: usize,
 }
@@ -111,8 +111,8 @@ pub struct ChatNoir {
     agent: Agent,
     /// Without a slash at the end.
     address: String,
-    key: Option<Key>,
-    limits: Limits,
+    key: Option<ChatNoirKey>,
+    limits: ChatNoirLimits,
 }
 
 impl ChatNoir {
@@ -133,7 +133,7 @@ impl ChatNoir {
     /// # Errors
     /// The address neither begins with `https://` nor belongs to this machine, so others could read the key on its way; or the certificates that
     /// `SSL_CERT_FILE` names cannot be read.
-    pub fn new(address: &str, key: Option<Key>, limits: Limits) -> Result<Self> {
+    pub fn new(address: &str, key: Option<ChatNoirKey>, limits: ChatNoirLimits) -> Result<Self> {
         let address = address.trim_end_matches('/');
         // the message does not quote the address, which may contain a password
         check_address(address)
@@ -161,10 +161,10 @@ impl ChatNoir {
     /// # Errors
     /// Those of `page`, or another index was searched than the requested one.
     pub fn find(
-        query: &Query,
-        mut page: impl FnMut(&PageRequest) -> Result<Answer>,
-    ) -> Result<Found> {
-        let mut found = Found::default();
+        query: &ChatNoirQuery,
+        mut page: impl FnMut(&PageRequest) -> Result<ChatNoirAnswer>,
+    ) -> Result<ChatNoirResults> {
+        let mut found = ChatNoirResults::default();
         let mut seen = HashSet::new();
         let mut from = 0;
         while from < query.most {
@@ -201,7 +201,11 @@ impl ChatNoir {
     /// # Errors
     /// There is no key, the service refuses it or the request, cannot be reached, is too slow, or answers with something other than results. No
     /// message contains the key.
-    pub fn ask(&self, request: &PageRequest, on_retry: &mut dyn FnMut(String)) -> Result<Answer> {
+    pub fn ask(
+        &self,
+        request: &PageRequest,
+        on_retry: &mut dyn FnMut(String),
+    ) -> Result<ChatNoirAnswer> {
         let key = self.key.as_ref().context(
             "ChatNoir requires a key (www.chatnoir.eu/apikey): set CHATNOIR_API_KEY, or name a file that contains it with --key-file",
         )?;
@@ -233,7 +237,7 @@ impl ChatNoir {
     }
 
     /// Sends a request once.
-    fn send(&self, request: &PageRequest, key: &Key) -> Result<Answer, Failure> {
+    fn send(&self, request: &PageRequest, key: &ChatNoirKey) -> Result<ChatNoirAnswer, Failure> {
         #[derive(Serialize)]
         struct Body<'a> {
             // a request can carry the key in two places: the server of 2020 to 2022 accepts it here, too, and no log of addresses shows the body
@@ -268,7 +272,7 @@ impl ChatNoir {
             return Err(Failure::lasting(error));
         }
         read.map_err(|error| self.of_transfer(error.into()))?;
-        Answer::parse(&bytes).map_err(|error| {
+        ChatNoirAnswer::parse(&bytes).map_err(|error| {
             // a connection that is closed too early looks like the end of an answer without an announced length
             let json = error.downcast_ref::<serde_json::Error>();
             Failure {

@@ -7,7 +7,7 @@ use riposte_eval::{DocId, Explanation, NumberId};
 use serde::Deserialize;
 
 use crate::index::ScoredDoc;
-use crate::index::dense::{Near, Unit, Vectors};
+use crate::index::dense::{NearPassage, SearchUnit, Vectors};
 use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
 
@@ -53,7 +53,7 @@ pub(crate) fn rank(
             continue;
         };
         let passages = vectors.of_document(number);
-        let found = vectors.search(index, &passages, Unit::Passages, options)?;
+        let found = vectors.search(index, &passages, SearchUnit::Passages, options)?;
         let mut added: BTreeMap<u32, f64> = BTreeMap::new();
         for neighbours in &found {
             for (near, weight) in neighbours.iter().zip(weights(neighbours)) {
@@ -84,7 +84,7 @@ pub(crate) fn rank(
 /// The weight of each neighbour of a passage. The first neighbour counts as the passage itself and has the weight 1. Each of the others has the
 /// weight `exp(-(d - d₁) / scale)`, where d is 1 minus the cosine and d₁ the smallest d among them. The scale is chosen so that the weights of the
 /// others add up to the binary logarithm of their number. If there is no such scale, the result is empty.
-fn weights(neighbours: &[Near]) -> Vec<f64> {
+fn weights(neighbours: &[NearPassage]) -> Vec<f64> {
     let Some((_, others)) = neighbours.split_first() else {
         return Vec::new();
     };
@@ -116,8 +116,8 @@ fn weights(neighbours: &[Near]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn near(cosines: &[f32]) -> Vec<Near> {
-        let near = |cosine: &f32| Near {
+    fn near(cosines: &[f32]) -> Vec<NearPassage> {
+        let near = |cosine: &f32| NearPassage {
             document: 0,
             passage: 0,
             cosine: *cosine,

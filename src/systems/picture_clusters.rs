@@ -7,7 +7,7 @@ use riposte_eval::{DocId, Explanation};
 use serde::Deserialize;
 
 use crate::evidence::clip::Slot;
-use crate::evidence::picture::Picture;
+use crate::evidence::picture::PictureStatistics;
 use crate::evidence::store::Store;
 use crate::index::images::{Field, ImageIndex, position};
 use crate::systems::k_means::k_means;
@@ -33,11 +33,11 @@ pub struct PictureClusters {
 pub(crate) struct ClusterWeights {
     /// For each image the number of its cluster; `None` without a picture.
     member_of: Vec<Option<usize>>,
-    clusters: Vec<Cluster>,
+    clusters: Vec<PictureCluster>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Cluster {
+struct PictureCluster {
     pictures: usize,
     with_text: usize,
     weight: f64,
@@ -60,7 +60,7 @@ impl ClusterWeights {
         let components = principal_components(&vectors.numbers, vectors.dimension, dimensions);
         let found = k_means(&components, dimensions.min(vectors.dimension), count, SEED);
         let mut member_of = vec![None; index.ids().len()];
-        let mut clusters = vec![Cluster::default(); count];
+        let mut clusters = vec![PictureCluster::default(); count];
         let lengths = index.lengths(Field::Ocr);
         for (at, cluster) in vectors.images.iter().zip(found.member_of) {
             member_of[*at] = Some(cluster);
@@ -82,7 +82,7 @@ impl ClusterWeights {
         self.cluster(at).map_or(0.0, |(_, cluster)| cluster.weight)
     }
 
-    fn cluster(&self, at: usize) -> Option<(usize, Cluster)> {
+    fn cluster(&self, at: usize) -> Option<(usize, PictureCluster)> {
         let number = self.member_of.get(at).copied().flatten()?;
         Some((number, *self.clusters.get(number)?))
     }
@@ -106,7 +106,7 @@ impl ClusterWeights {
 
 /// Vectors of pictures, all of the same length.
 #[derive(Default)]
-struct Vectors {
+struct PictureVectors {
     /// The numbers of their images.
     images: Vec<usize>,
     dimension: usize,
@@ -114,7 +114,7 @@ struct Vectors {
     numbers: Vec<f32>,
 }
 
-impl Vectors {
+impl PictureVectors {
     /// Adds a vector, unless its length differs from that of the first one.
     fn push(&mut self, image: usize, vector: &[f32]) {
         if self.images.is_empty() {
@@ -127,8 +127,8 @@ impl Vectors {
     }
 }
 
-fn clip_vectors(store: &Store, ids: &[DocId]) -> Result<Vectors> {
-    let mut vectors = Vectors::default();
+fn clip_vectors(store: &Store, ids: &[DocId]) -> Result<PictureVectors> {
+    let mut vectors = PictureVectors::default();
     if let (Some(first), Some(last)) = (ids.first(), ids.last()) {
         store.each_image_vector(Slot::First, first, last, |document, vector| {
             if let Some(at) = position(ids, document) {
@@ -140,8 +140,8 @@ fn clip_vectors(store: &Store, ids: &[DocId]) -> Result<Vectors> {
 }
 
 /// The statistics of the pictures, each with mean 0 and variance 1 over all pictures.
-fn statistics(store: &Store, ids: &[DocId]) -> Result<Vectors> {
-    let mut vectors = Vectors::default();
+fn statistics(store: &Store, ids: &[DocId]) -> Result<PictureVectors> {
+    let mut vectors = PictureVectors::default();
     store.each_picture(|document, picture| {
         if let Some(at) = position(ids, document) {
             vectors.push(at, &numbers_of(picture));
@@ -166,7 +166,7 @@ fn statistics(store: &Store, ids: &[DocId]) -> Result<Vectors> {
 }
 
 /// The statistics that describe what a picture looks like. Its size is left out, and so are numbers that follow from others.
-fn numbers_of(picture: &Picture) -> [f32; 16] {
+fn numbers_of(picture: &PictureStatistics) -> [f32; 16] {
     let [red, green, blue] = picture.average.map(f32::from);
     [
         picture.text_fraction,

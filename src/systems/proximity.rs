@@ -10,14 +10,14 @@ use anyhow::{Result, ensure};
 use riposte_eval::{Explanation, NumberId};
 
 use crate::index::inverted::InvertedIndex;
-use crate::index::search::{Plan, Query, QueryPart, length_of, sort};
+use crate::index::search::{IndexQuery, Plan, QueryPart, length_of, sort};
 use crate::index::similarity::{Similarity, TermScore};
 use crate::index::{ScoredDoc, analyzer};
 
 /// Which pairs are scored, and how.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pairs {
+pub struct TermPairs {
     /// The pairs of terms of the query.
     pub of: PairsOf,
     /// Maximum distance of the two terms from being adjacent and in the order of the query. Each word between them counts 1, including words
@@ -56,7 +56,7 @@ impl PairsOf {
 }
 
 /// How often two terms are near each other, as in Lucene (`SloppyPhraseMatcher`): the sum of `1 / (1 + distance)` over the places where the
-/// distance is at most `slop`. [`Pairs::slop`] defines the distance. `first` and `second` are the terms' positions, in ascending order.
+/// distance is at most `slop`. [`TermPairs::slop`] defines the distance. `first` and `second` are the terms' positions, in ascending order.
 pub fn sloppy_frequency(first: &[usize], second: &[usize], slop: usize) -> f64 {
     // the place of the second term is its position minus 1, so adjacent terms in the right order have the same place
     let mut places: [Vec<i64>; 2] = [
@@ -92,7 +92,7 @@ pub fn sloppy_frequency(first: &[usize], second: &[usize], slop: usize) -> f64 {
     }
 }
 
-impl Pairs {
+impl TermPairs {
     /// Adds the scores of the pairs of `terms` to the top of a ranking. Returns the ranking, the best first, ties by id. The fields are those of
     /// the query's parts.
     ///
@@ -102,7 +102,7 @@ impl Pairs {
         &self,
         index: &InvertedIndex,
         mut ranking: Vec<ScoredDoc>,
-        query: &Query,
+        query: &IndexQuery,
         terms: &[String],
         similarity: &Similarity,
     ) -> Result<Vec<ScoredDoc>> {
@@ -116,7 +116,7 @@ impl Pairs {
             terms.iter().for_each(|term| single.add(term, 1.0));
             single
         });
-        let single = Query {
+        let single = IndexQuery {
             parts: parts.collect(),
         };
         let plan = Plan::new(index, &single, similarity)?;

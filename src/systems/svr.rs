@@ -11,12 +11,12 @@ use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::{Explanation, NumberId};
 
 use crate::score::quality;
-use crate::score::reranker::OfText;
+use crate::score::reranker::TextReranker;
 
 /// How well the text is written, judged by its words.
-pub static SVR_QUALITY: OfText = OfText {
-    why: Some(|_, text| Model::committed().explain(text)),
-    ..OfText::unit("svr-quality", quality::IN_REPORTS, |_, text| {
+pub static SVR_QUALITY: TextReranker = TextReranker {
+    why: Some(|_, text| SvrModel::committed().explain(text)),
+    ..TextReranker::unit("svr-quality", quality::IN_REPORTS, |_, text| {
         svr_quality(text)
     })
 };
@@ -80,14 +80,14 @@ pub fn words(text: &str) -> impl Iterator<Item = String> {
 
 /// A linear regression over [`TfIdf`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
+pub struct SvrModel {
     vocabulary: Vocabulary,
     /// The weight of each word, in the unit of quality.
     weights: BTreeMap<String, f64>,
     intercept: f64,
 }
 
-impl Model {
+impl SvrModel {
     /// Reads a weight file. Lines that begin with `#` are comments. The first other line has the number of texts and the intercept. Each further
     /// line has a word, the number of texts with the word, and its weight. Tabs separate the values.
     ///
@@ -113,7 +113,7 @@ impl Model {
                 "{word:?} is repeated"
             );
         }
-        Ok(Model {
+        Ok(SvrModel {
             vocabulary: Vocabulary::new(texts.parse().context("the number of texts")?, counts),
             weights,
             intercept: intercept.parse().context("the intercept")?,
@@ -121,7 +121,7 @@ impl Model {
     }
 
     /// The model that comes with riposte.
-    pub fn committed() -> &'static Model {
+    pub fn committed() -> &'static SvrModel {
         &COMMITTED
     }
 
@@ -169,8 +169,8 @@ impl Model {
     }
 }
 
-static COMMITTED: LazyLock<Model> = LazyLock::new(|| {
-    Model::parse(include_str!("../../models/own/svr-quality.tsv"))
+static COMMITTED: LazyLock<SvrModel> = LazyLock::new(|| {
+    SvrModel::parse(include_str!("../../models/own/svr-quality.tsv"))
         .expect("models/own/svr-quality.tsv is a model")
 });
 
@@ -180,7 +180,7 @@ fn bounded(quality: f64) -> f64 {
 
 /// How well an argument is written, judged by its words, in [0, 1]. A text without a known word gets the intercept.
 pub fn svr_quality(text: &str) -> f64 {
-    bounded(Model::committed().predict(text))
+    bounded(SvrModel::committed().predict(text))
 }
 
 #[cfg(test)]
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_prediction_is_the_intercept_and_the_weighted_words() {
         // idf: ln(4/4) + 1 = 1 for both words, so "good good bad" has the values 2/√5 and 1/√5
-        let model = Model::parse("# a comment\n3\t0.5\ngood\t3\t0.4\nbad\t3\t-0.2\n").unwrap();
+        let model = SvrModel::parse("# a comment\n3\t0.5\ngood\t3\t0.4\nbad\t3\t-0.2\n").unwrap();
         let expected = 0.5 + (0.4 * 2.0 - 0.2) / 5f64.sqrt();
         assert!((model.predict("Good, good; bad.") - expected).abs() < 1e-12);
         assert_eq!(model.predict("the of and"), 0.5);
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(names, ["intercept", "good", "bad"]);
         let sum: f64 = explained.parts().iter().map(Explanation::value).sum();
         assert!((explained.value() - sum).abs() < 1e-12 && explained.value() == bounded(expected));
-        let out_of_range = Model::parse("1\t0.9\ngood\t1\t0.4\nbad\t1\t-2\n").unwrap();
+        let out_of_range = SvrModel::parse("1\t0.9\ngood\t1\t0.4\nbad\t1\t-2\n").unwrap();
         assert_eq!(out_of_range.explain("good").value(), 1.0);
         let explained = out_of_range.explain("bad");
         assert_eq!(explained.value(), 0.0);
@@ -270,7 +270,7 @@ mod tests {
             ("3\t0.5\ngood\tthree\t0.1\n", "that is not a number"),
             ("3\t0.5\ngood\t3\t1\ngood\t3\t1\n", "is repeated"),
         ] {
-            let error = format!("{:#}", Model::parse(text).unwrap_err());
+            let error = format!("{:#}", SvrModel::parse(text).unwrap_err());
             assert!(error.contains(message), "{text:?}: {error}");
         }
     }

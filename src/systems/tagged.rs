@@ -4,7 +4,7 @@ use std::vec::IntoIter;
 
 use riposte_claims::tagger::{self, TaggedWord};
 
-use crate::index::analyzer::{Splitter, Words};
+use crate::index::analyzer::{Splitter, WordReader};
 
 /// Both splitters leave words out by their tags ([`LEFT_OUT`]). With `typed`, the tag is also a part of the term: `<NNS>felon`.
 pub const SPLITTERS: [Splitter; 2] = [
@@ -12,7 +12,7 @@ pub const SPLITTERS: [Splitter; 2] = [
     Splitter::new("typed", true, |text| words(text, true)),
 ];
 
-fn words(text: &str, typed: bool) -> Words<'_> {
+fn words(text: &str, typed: bool) -> WordReader<'_> {
     let mut words = TaggedWords {
         words: tagger::tag(text).into_iter(),
         rest: None,

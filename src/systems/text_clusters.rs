@@ -10,11 +10,11 @@ use sha2::{Digest, Sha256};
 
 use super::k_means::k_means;
 use crate::disk::hex;
-use crate::index::dense::{Vectors, Wanted};
+use crate::index::dense::{Vectors, VectorsKey};
 use crate::index::inverted::InvertedIndex;
-use crate::index::passages::{Passages, Windows};
+use crate::index::passages::{PassageWindows, Passages};
 use crate::index::vector::dot;
-use crate::score::reranker::{Assessment, Candidates, Need, Reading, Reranker};
+use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels, RerankerNeed};
 use crate::workspace::Outputs;
 use crate::workspace::blob::{blob_of, vector_of};
 
@@ -36,10 +36,10 @@ pub struct ClusterRecipe {
 
 impl ClusterRecipe {
     /// The vectors that are divided into clusters.
-    pub(crate) fn wanted(&self, producer: &str) -> Wanted {
-        Wanted {
+    pub(crate) fn wanted(&self, producer: &str) -> VectorsKey {
+        VectorsKey {
             field: self.field.clone(),
-            passages: Passages::Windows(Windows {
+            passages: Passages::Windows(PassageWindows {
                 words: CLUSTERED_WORDS,
                 step: CLUSTERED_WORDS,
                 most: 1,
@@ -68,7 +68,7 @@ impl ClusterLikeness {
     /// The workspace cannot be read or written.
     pub(crate) fn read(
         topics: HashMap<String, Vec<f32>>,
-        (vectors, wanted): (&Vectors, &Wanted),
+        (vectors, wanted): (&Vectors, &VectorsKey),
         index: &InvertedIndex,
         file: &Path,
         count: usize,
@@ -154,11 +154,11 @@ impl Reranker for Cluster {
         ["topic near its cluster", ""]
     }
 
-    fn needs(&self) -> &'static [Need] {
-        &[Need::Clusters]
+    fn needs(&self) -> &'static [RerankerNeed] {
+        &[RerankerNeed::Clusters]
     }
 
-    fn assess(&self, documents: &Candidates, _: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Result<Vec<Assessment>> {
         let nearness = documents.known(self.name()).iter().copied();
         Ok(Assessment::all(nearness))
     }

@@ -11,7 +11,7 @@ use riposte_eval::{Explanation, NumberId};
 
 use crate::evidence::sentiment::Vader;
 use crate::score::quality;
-use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
+use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels};
 
 pub use features::features;
 
@@ -37,10 +37,10 @@ impl Reranker for Trees {
         }
     }
 
-    fn assess(&self, documents: &Candidates, _: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Result<Vec<Assessment>> {
         let Trees(set) = *self;
         let model = set.committed();
-        let assess = |row: Features| Assessment {
+        let assess = |row: FeatureValues| Assessment {
             values: vec![model.score(set.of(&row))],
             why: Some(model.explain(set.of(&row))),
         };
@@ -93,7 +93,7 @@ const SMALL: usize = 13;
 const OF_QUALITY: std::ops::Range<usize> = 5..13;
 
 /// The features of a text, in the order of [`FEATURES`], that do not depend on the topic: from "sentiment" to "variety of words".
-fn text_features(text: &str) -> Features {
+fn text_features(text: &str) -> FeatureValues {
     let of_quality = quality::features(text);
     let value = |name: &&str| {
         let at = quality::FEATURES.iter().position(|known| known == name);
@@ -136,7 +136,7 @@ static COMMITTED: LazyLock<[Ensemble; 2]> = LazyLock::new(|| {
 });
 
 /// The values of the features of one document, in the order of their names. A value is `None` if a model is missing or the text has no words.
-pub type Features = Vec<Option<f64>>;
+pub type FeatureValues = Vec<Option<f64>>;
 
 /// A node of a tree.
 #[derive(Clone, Debug, PartialEq)]

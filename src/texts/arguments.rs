@@ -13,9 +13,9 @@ use crate::collection::texts::open_collection;
 use crate::events::OnEvent;
 use crate::files::explanations::KeepExplanations;
 use crate::index::ScoredDoc;
-use crate::index::inverted::Effort;
+use crate::index::inverted::IndexingBudget;
 use crate::reading::Reader;
-use crate::reading::steps::OnOutputs;
+use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::text_approach::TextApproach;
 use crate::topic::question::TopicParts;
 
@@ -30,7 +30,12 @@ impl ArgumentSource {
     ///
     /// # Errors
     /// The file contains no arguments, or as [`TextIndexes::open`].
-    pub fn open(file: &Path, base: &Path, effort: Effort, on_event: &mut OnEvent) -> Result<Self> {
+    pub fn open(
+        file: &Path,
+        base: &Path,
+        effort: IndexingBudget,
+        on_event: &mut OnEvent,
+    ) -> Result<Self> {
         let approach = TextApproach::find(TextTask::Controversial, "riposte")?;
         let opening = || format!("cannot use the arguments in {}", file.display());
         let collection = open_collection(TextTask::Controversial, file).with_context(opening)?;

@@ -10,9 +10,9 @@ use crate::index::ScoredDoc;
 use crate::language::other_language;
 use crate::reading::Reader;
 use crate::reading::pieces::truncate;
-use crate::reading::steps::{OnOutputs, Step};
+use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::recipes::text_approach::TextApproach;
-use crate::score::object_stance::{MaskedLogits, Model, Objects, PREFERENCE};
+use crate::score::object_stance::{MaskedLogits, ObjectStanceModel, Objects, PREFERENCE};
 
 /// Detects the stance of each passage of a ranking, and explains those of the explained ones. None for a topic that does not name two objects, and for one
 /// in another language than English, whose passages would get stances at random.
@@ -26,7 +26,7 @@ pub(crate) fn stances(
     ranking: &mut TextRanking,
     on_progress: &mut OnOutputs,
 ) -> Result<Vec<ObjectStance>> {
-    sources.reader.enter(Step::Stance);
+    sources.reader.enter(RankingStep::Stance);
     if let Some(fixed) = approach.stance {
         return Ok(vec![fixed; ranking.documents.len()]);
     }
@@ -56,7 +56,7 @@ pub(crate) fn stances(
         sources.reader,
         on_progress,
     )?;
-    let model = Model::committed();
+    let model = ObjectStanceModel::committed();
     let explained = ranking.explained.len();
     let detected: Vec<_> = (passages.par_iter().enumerate())
         .map(|(at, passage)| {

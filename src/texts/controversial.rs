@@ -7,8 +7,8 @@ use riposte_eval::topic::Topic;
 
 use super::TextRankingSources;
 use crate::language::other_language;
-use crate::reading::steps::{OnOutputs, Step};
-use crate::score::text_stance::Model;
+use crate::reading::ranking_steps::{OnOutputs, RankingStep};
+use crate::score::text_stance::TextStanceModel;
 
 /// Adds to each explained argument the explanation of its stance towards the topic's claim. The argument's own conclusion may be a different claim. No
 /// stance is read towards a topic in another language than English.
@@ -28,7 +28,7 @@ pub(crate) fn explain_stances(
     if other_language(&topic.title).is_some() {
         return Ok(());
     }
-    sources.reader.enter(Step::Stance);
+    sources.reader.enter(RankingStep::Stance);
     let (claim, _) = claims(&topic.title);
     let premises = |text: &ExplainedText| {
         let texts = index.document(&text.document)?.texts;
@@ -43,7 +43,7 @@ pub(crate) fn explain_stances(
     for (at, (text, premises)) in explained.iter_mut().zip(&premises).enumerate() {
         let logits = logits.as_ref().and_then(|all| all.get(at));
         let logits = logits.map(Vec::as_slice);
-        let stance = Model::committed().explain(&claim, premises, logits);
+        let stance = TextStanceModel::committed().explain(&claim, premises, logits);
         text.stance = Some(stance.named("stance towards the topic"));
     }
     Ok(())

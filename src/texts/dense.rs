@@ -10,7 +10,7 @@ use riposte_nn::conv::Numeric;
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
 use crate::index::ScoredDoc;
-use crate::index::dense::{self, Encode, Near, Vectors, Wanted};
+use crate::index::dense::{self, Encode, NearPassage, Vectors, VectorsKey};
 use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
 use crate::lazy::Lazy;
@@ -26,7 +26,7 @@ pub struct DenseSearch<'a> {
     /// Which documents are ranked.
     pub(super) options: SearchOptions,
     /// The nearest documents or passages by query.
-    found: HashMap<String, Vec<Near>>,
+    found: HashMap<String, Vec<NearPassage>>,
 }
 
 /// What a dense search is computed from.
@@ -42,7 +42,7 @@ pub(crate) struct DenseSources<'a, 'r, 'm> {
 }
 
 /// The vectors of texts; those of the collection that are compared with them, and what these are.
-type Opened = (Vec<Vec<f32>>, Vectors, Wanted);
+type Opened = (Vec<Vec<f32>>, Vectors, VectorsKey);
 
 impl DenseSources<'_, '_, '_> {
     /// The vectors of these texts, and those of the collection that are compared with them. `wanted` gets their producer. Missing vectors are computed.
@@ -50,7 +50,7 @@ impl DenseSources<'_, '_, '_> {
     fn open(
         &mut self,
         texts: &[&str],
-        wanted: impl Fn(&str) -> Wanted,
+        wanted: impl Fn(&str) -> VectorsKey,
         on_event: &mut OnEvent,
     ) -> Result<Option<Opened>> {
         let topics = self.reader.query_sentence_vectors(texts, &mut |_| ())?;
@@ -168,7 +168,7 @@ pub(crate) fn clusters(
     let topics = titles.iter().map(|title| (*title).to_owned()).zip(topics);
     let topics = topics.collect();
     let found = run_stage(Stage::Clustering, 0, on_event, |on_event| {
-        let waiting = &mut || on_event(Event::Dense(dense::Event::Waiting));
+        let waiting = &mut || on_event(Event::Dense(dense::DenseEvent::Waiting));
         let (index, vectors) = (sources.index, (&vectors, &wanted));
         ClusterLikeness::read(topics, vectors, index, sources.base, recipe.count, waiting)
     });
@@ -176,8 +176,8 @@ pub(crate) fn clusters(
 }
 
 /// The vectors that a dense search needs.
-pub(crate) fn wanted(recipe: &DenseRetrieval, producer: &str) -> Wanted {
-    Wanted {
+pub(crate) fn wanted(recipe: &DenseRetrieval, producer: &str) -> VectorsKey {
+    VectorsKey {
         field: recipe.field.clone(),
         passages: recipe.passages,
         producer: producer.to_owned(),
@@ -191,7 +191,7 @@ pub(crate) fn wanted(recipe: &DenseRetrieval, producer: &str) -> Wanted {
 /// As [`Vectors::open`].
 pub(crate) fn open_files(
     index: &InvertedIndex,
-    wanted: &Wanted,
+    wanted: &VectorsKey,
     file: &Path,
     shards: &[PathBuf],
     model: Option<&Lazy<Sentences>>,

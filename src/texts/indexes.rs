@@ -10,7 +10,7 @@ use crate::collection::shards::ShardCollection;
 use crate::collection::texts::TextCollection;
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::index::analyzer::Analyzer;
-use crate::index::inverted::{self, Damage, Effort, IndexKind, InvertedIndex};
+use crate::index::inverted::{self, IndexDamage, IndexKind, IndexingBudget, InvertedIndex};
 use crate::recipes::text_approach::TextApproach;
 
 /// For each shard of a collection, the path beside which its indexes are stored. Empty if the collection is not divided.
@@ -78,7 +78,7 @@ fn open_shards(
             approach.name
         );
     }
-    InvertedIndex::open_shards(&dirs).map_err(|error| match error.downcast::<Damage>() {
+    InvertedIndex::open_shards(&dirs).map_err(|error| match error.downcast::<IndexDamage>() {
         Ok(damage) => damaged_shard(&damage),
         Err(error) => error,
     })
@@ -99,7 +99,7 @@ pub(crate) fn ensure_documents(index: &InvertedIndex, input: &Path) -> Result<()
 }
 
 /// The error for a damaged file of a shard, which a run cannot build again.
-pub(crate) fn damaged_shard(damage: &Damage) -> Error {
+pub(crate) fn damaged_shard(damage: &IndexDamage) -> Error {
     anyhow!("{}: merge the index again", damage.what())
 }
 
@@ -121,7 +121,7 @@ impl TextIndexes {
         collection: &TextCollection,
         base: &Path,
         approach: &TextApproach,
-        effort: Effort,
+        effort: IndexingBudget,
         rebuild: bool,
         on_event: &mut OnEvent,
     ) -> Result<Self> {

@@ -9,14 +9,14 @@ use riposte_claims::claims;
 use riposte_eval::{DocId, Stance};
 
 use crate::index::inverted::InvertedIndex;
-use crate::index::search::{Query, QueryPart, SearchOptions};
+use crate::index::search::{IndexQuery, QueryPart, SearchOptions};
 use crate::index::{ScoredDoc, vector};
 use crate::reading::Reader;
 use crate::reading::clauses::{clauses, is_question};
 use crate::reading::pieces::Pieces;
 use crate::recipes::text_approach::Retrieval;
 use crate::score::side_taken;
-use crate::score::text_stance::Model;
+use crate::score::text_stance::TextStanceModel;
 use crate::topic::question::Question;
 
 /// Number of arguments that are retrieved for a topic. Further down the ranking, more and more are about something else.
@@ -101,7 +101,7 @@ fn opinions(
     let texts: Vec<Cow<str>> = texts.map(|text| clauses(text)).collect();
     let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (claim, text.as_ref())).collect();
     let logits = reader.piece_logits(&pairs, &mut |_| ())?;
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     let balance = |at: usize| {
         let (claim, text) = *pairs.get(at)?;
         let logits = logits.as_ref().and_then(|all| all.get(at));
@@ -171,7 +171,7 @@ fn retrieve(arguments: &Arguments, question: &Question) -> Result<Vec<FoundArgum
         let field = index.field(name)?;
         Some(QueryPart::of_text(field, *weight, &mut analyzer, words))
     });
-    let query = Query {
+    let query = IndexQuery {
         parts: parts.collect(),
     };
     let options = SearchOptions {

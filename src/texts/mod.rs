@@ -23,18 +23,18 @@ use crate::index::ScoredDoc;
 use crate::index::analyzer::{self, Analyzer};
 use crate::index::fusion::{Fusion, fuse};
 use crate::index::inverted::InvertedIndex;
-use crate::index::search::{Query, QueryPart, SearchOptions};
+use crate::index::search::{IndexQuery, QueryPart, SearchOptions};
 use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
 use crate::presence;
 use crate::presence::{Judged, TopicProbabilities};
-use crate::reading::steps::{OnOutputs, Step};
+use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::recipes::text_approach::{Retrieval, SearchParameters, TextApproach};
 use crate::score::rerank::RETRIEVAL;
-use crate::score::reranker::{Candidates, Reading};
+use crate::score::reranker::{RerankedTexts, RerankerModels};
 use crate::score::select;
 use crate::systems::manifold;
-use crate::systems::proximity::Pairs;
+use crate::systems::proximity::TermPairs;
 use crate::topic::question::{self, TopicParts};
 use dense::DenseSearch;
 use rerank::Documents;
@@ -79,7 +79,7 @@ pub fn rank(
     settings: &TextRankingSettings,
     on_progress: &mut OnOutputs,
 ) -> Result<TextRanking> {
-    sources.reader.enter(Step::Search);
+    sources.reader.enter(RankingStep::Search);
     let approach = &settings.approach;
     let words = question::read(topic, settings.parts).words;
     let searches = search(topic, &words, sources, approach, sources.dense)?;
@@ -108,7 +108,7 @@ pub fn rank(
         let scores = ranking.iter().map(|found| (found.doc.clone(), found.score));
         retrieval_scores.extend(scores);
     }
-    sources.reader.enter(Step::Rerank);
+    sources.reader.enter(RankingStep::Rerank);
     let (mut reranked, mut offsets) = (HashMap::new(), None);
     if let Some(recipe) = &approach.rerank {
         if recipe.only {
@@ -125,7 +125,7 @@ pub fn rank(
         let explained = &mut reranked;
         pairwise::compare(&mut ranking, recipe, topic, sources, explained, on_progress)?;
     }
-    sources.reader.enter(Step::Search);
+    sources.reader.enter(RankingStep::Search);
     let documents = select::select_texts(ranking, approach.depth)
         .with_context(|| format!("cannot rank for topic {}", topic.id))?;
     let about = match sources.corpora.first().filter(|_| settings.judge) {
@@ -191,7 +191,7 @@ pub fn candidates<T>(
     topic: &Topic,
     sources: &mut TextRankingSources,
     settings: &TextRankingSettings,
-    read: impl FnOnce(&Candidates) -> Result<T>,
+    read: impl FnOnce(&RerankedTexts) -> Result<T>,
 ) -> Result<Option<T>> {
     let approach = &settings.approach;
     let words = question::read(topic, settings.parts).words;
@@ -204,7 +204,7 @@ pub fn candidates<T>(
     };
     ranking.truncate(recipe.depth);
     let mut documents = Documents::open(topic, &ranking, recipe.read_windows(), sources)?;
-    let reading = &mut Reading {
+    let reading = &mut RerankerModels {
         reader: sources.reader,
         on_progress: &mut |_| (),
     };
@@ -418,9 +418,9 @@ struct Scoring<'a> {
     /// The analyzer of the topic.
     analyzer: &'a Analyzer,
     similarity: &'a Similarity,
-    pairs: Option<Pairs>,
+    pairs: Option<TermPairs>,
     /// The query, with synonyms and feedback terms.
-    query: Query,
+    query: IndexQuery,
     /// The terms of the topic, in their order.
     terms: Vec<String>,
 }
@@ -462,7 +462,7 @@ impl<'a> Scoring<'a> {
             analyzer,
             similarity: asked.similarity,
             pairs: asked.pairs,
-            query: Query { parts },
+            query: IndexQuery { parts },
             terms: analyzer::terms(&mut build, words),
         })
     }

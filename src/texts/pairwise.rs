@@ -9,10 +9,10 @@ use riposte_eval::{Base, DocId, Explanation, NumberId};
 use super::rerank::Documents;
 use super::sources::TextRankingSources;
 use crate::index::ScoredDoc;
-use crate::reading::steps::OnOutputs;
+use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::text_approach::Pairwise;
-use crate::score::pairwise::{self, Evidence};
-use crate::score::reranker::Reading;
+use crate::score::pairwise::{self, OpinionValues};
+use crate::score::reranker::RerankerModels;
 use crate::score::windows::ReadWindows;
 
 /// Sorts a ranking, and gives new scores to its first documents. These scores are sums of preferences ([`pairwise`]), all above the scores of the
@@ -36,14 +36,14 @@ pub(super) fn compare(
         is_promising_only: false,
     };
     let mut documents = Documents::open(topic, top, windows, sources)?;
-    let reading = &mut Reading {
+    let reading = &mut RerankerModels {
         reader: sources.reader,
         on_progress,
     };
     let mut evidence = Vec::new();
     for (reranker, weight) in recipe.weights.used() {
         let assessed = documents.assess(reranker, reading)?;
-        evidence.push(Evidence {
+        evidence.push(OpinionValues {
             name: reranker.name(),
             weight,
             values: assessed.into_iter().map(|of| of.values).collect(),

@@ -13,7 +13,7 @@ use super::{Offsets, TextRanking, TextRankingSettings, TextRankingSources, rank}
 use crate::events::STOPPED;
 use crate::files::explanations::Explanations;
 use crate::presence::JudgedTopics;
-use crate::reading::steps::{OnOutputs, Outputs};
+use crate::reading::ranking_steps::{OnOutputs, OutputProgress};
 
 /// The rankings of all topics.
 pub(crate) struct Ranked {
@@ -39,7 +39,7 @@ pub(crate) fn run<'a, 'r>(
     settings: &TextRankingSettings,
     tag: &str,
     stop: &AtomicBool,
-    on_progress: &mut dyn FnMut(usize, Option<Outputs>),
+    on_progress: &mut dyn FnMut(usize, Option<OutputProgress>),
     mut stances: impl FnMut(
         &Topic,
         &mut TextRankingSources<'a, 'r>,

@@ -10,13 +10,13 @@ use serde::Serialize;
 use super::sources::TextRankingSources;
 use crate::index::ScoredDoc;
 use crate::reading::pieces::truncate;
-use crate::reading::steps::OnOutputs;
+use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::rerankers;
 use crate::recipes::rerankers::Cluster;
 use crate::recipes::text_approach::Rerank;
 use crate::score::quality::GradedText;
-use crate::score::rerank::{self, Column, Combine};
-use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
+use crate::score::rerank::{self, Combine, OpinionColumn};
+use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels};
 use crate::score::windows::ReadWindows;
 
 /// Numbers that are added to the mean opinion of re-ranked documents, which is in [0, 1], so that they rank above all other documents. They are whole
@@ -62,7 +62,7 @@ pub(super) fn rerank(
     let depth = recipe.depth.min(ranking.len());
     let (top, others) = ranking.split_at_mut(depth);
     let mut documents = Documents::open(topic, top, recipe.read_windows(), sources)?;
-    let reading = &mut Reading {
+    let reading = &mut RerankerModels {
         reader: sources.reader,
         on_progress,
     };
@@ -99,7 +99,7 @@ pub(super) fn rerank(
 
 /// The documents at the top of a ranking.
 pub(super) struct Documents<'a> {
-    pub candidates: Candidates<'a>,
+    pub candidates: RerankedTexts<'a>,
     /// Notes about what was left out of each text.
     pub cuts: Vec<Vec<String>>,
 }
@@ -107,7 +107,7 @@ pub(super) struct Documents<'a> {
 /// The values that the re-rankers of a recipe give to the documents.
 struct Columns {
     /// First retrieval, then the re-rankers with a weight, in the order of the list.
-    columns: Vec<Column>,
+    columns: Vec<OpinionColumn>,
     /// The explanations of the values by the name of the re-ranker, one for each document.
     whys: BTreeMap<&'static str, Vec<Option<Explanation>>>,
 }
@@ -142,7 +142,7 @@ impl<'a> Documents<'a> {
             None => GradedText::Passage,
         };
         Ok(Documents {
-            candidates: Candidates {
+            candidates: RerankedTexts {
                 topic,
                 kind,
                 ranked,
@@ -162,7 +162,7 @@ impl<'a> Documents<'a> {
     pub(super) fn assess(
         &mut self,
         reranker: &dyn Reranker,
-        reading: &mut Reading,
+        reading: &mut RerankerModels,
     ) -> Result<Vec<Assessment>> {
         self.know_inputs(reranker, reading)?;
         reranker.assess(&self.candidates, reading)
@@ -175,7 +175,7 @@ impl<'a> Documents<'a> {
     pub(super) fn know_inputs(
         &mut self,
         reranker: &dyn Reranker,
-        reading: &mut Reading,
+        reading: &mut RerankerModels,
     ) -> Result<()> {
         for name in reranker.inputs() {
             if let Some(input) = rerankers::find(name)
@@ -190,13 +190,13 @@ impl<'a> Documents<'a> {
     }
 
     /// For each document the best value of retrieval and of each re-ranker with a weight.
-    fn columns(&mut self, recipe: &Rerank, reading: &mut Reading) -> Result<Columns> {
+    fn columns(&mut self, recipe: &Rerank, reading: &mut RerankerModels) -> Result<Columns> {
         let mut columns = Vec::new();
         let mut whys = BTreeMap::new();
         for (reranker, weight) in recipe.weights.with_retrieval() {
             let name = reranker.name();
             let assessed = self.assess(reranker, reading)?;
-            columns.push(Column {
+            columns.push(OpinionColumn {
                 name,
                 weight,
                 is_unit: reranker.is_unit(),

@@ -6,7 +6,7 @@
 
 /// What similarity to the prompts of a group says about an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum PromptRole {
     /// The image is about the topic.
     Topic,
     /// The image supports the topic's claim.
@@ -21,8 +21,8 @@ pub enum Role {
 
 /// Several prompts that say the same thing in different words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Group {
-    pub role: Role,
+pub(crate) struct PromptGroup {
+    pub role: PromptRole,
     /// The name of the group in explanations ("pro", "protest sign"); unique among all groups.
     pub name: &'static str,
     pub prompts: Vec<String>,
@@ -47,11 +47,11 @@ fn fill(group: &str, words: &str) -> Vec<String> {
     filled.collect()
 }
 
-/// The groups of one topic: [`Role::Topic`], [`Role::Pro`] and [`Role::Con`], in this order.
+/// The groups of one topic: [`PromptRole::Topic`], [`PromptRole::Pro`] and [`PromptRole::Con`], in this order.
 ///
 /// A question mark at the end of `title` is dropped so that the title can be used inside a sentence. If the topic states the claim of a
 /// side (`pro`, `con`), that side's group has prompts for it too.
-pub(crate) fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) -> Vec<Group> {
+pub(crate) fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) -> Vec<PromptGroup> {
     let title = title.trim().trim_end_matches(['?', ' ']);
     let side = |role, name, claim: Option<&str>| {
         let mut prompts = fill(name, title);
@@ -59,45 +59,45 @@ pub(crate) fn topic_groups(title: &str, pro: Option<&str>, con: Option<&str>) ->
         if let Some(claim) = claim.filter(|claim| !claim.is_empty()) {
             prompts.extend(fill("claim", claim));
         }
-        Group {
+        PromptGroup {
             role,
             name,
             prompts,
         }
     };
     vec![
-        side(Role::Topic, "topic", None),
-        side(Role::Pro, "pro", pro),
-        side(Role::Con, "con", con),
+        side(PromptRole::Topic, "topic", None),
+        side(PromptRole::Pro, "pro", pro),
+        side(PromptRole::Con, "con", con),
     ]
 }
 
 /// The prompts about what an image should convey. The first prompt is `conveyed` itself; without `all`, it is the only one.
-pub(crate) fn about(conveyed: &str, all: bool) -> Group {
+pub(crate) fn about(conveyed: &str, all: bool) -> PromptGroup {
     let mut prompts = fill("topic", conveyed.trim());
     if !all {
         prompts.truncate(1);
     }
-    Group {
-        role: Role::Topic,
+    PromptGroup {
+        role: PromptRole::Topic,
         name: "topic",
         prompts,
     }
 }
 
-/// The groups for kinds of pictures, first those of [`Role::Argumentative`], then those of [`Role::Illustrative`]. They are the same for
+/// The groups for kinds of pictures, first those of [`PromptRole::Argumentative`], then those of [`PromptRole::Illustrative`]. They are the same for
 /// all topics.
-pub(crate) fn kind_groups() -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+pub(crate) fn kind_groups() -> Vec<PromptGroup> {
+    let mut groups: Vec<PromptGroup> = Vec::new();
     for (role, name, _) in rows() {
         let role = match role {
-            "argumentative" => Role::Argumentative,
-            "illustrative" => Role::Illustrative,
+            "argumentative" => PromptRole::Argumentative,
+            "illustrative" => PromptRole::Illustrative,
             _ => continue,
         };
         if groups.last().is_none_or(|last| last.name != name) {
             let prompts = fill(name, "");
-            groups.push(Group {
+            groups.push(PromptGroup {
                 role,
                 name,
                 prompts,
@@ -118,8 +118,8 @@ mod tests {
             Some("Tenure protects teachers."),
             None,
         );
-        let roles: Vec<Role> = groups.iter().map(|group| group.role).collect();
-        assert_eq!(roles, [Role::Topic, Role::Pro, Role::Con]);
+        let roles: Vec<PromptRole> = groups.iter().map(|group| group.role).collect();
+        assert_eq!(roles, [PromptRole::Topic, PromptRole::Pro, PromptRole::Con]);
         assert_eq!(groups[0].prompts[0], "Should teachers get tenure");
         assert_eq!(groups[1].prompts[0], "Should teachers get tenure good");
         assert_eq!(groups[2].prompts[0], "Should teachers get tenure anti");
@@ -147,7 +147,7 @@ mod tests {
                 .clone()
                 .all(|prompt| !prompt.contains("{}") && !prompt.is_empty())
         );
-        for role in [Role::Argumentative, Role::Illustrative] {
+        for role in [PromptRole::Argumentative, PromptRole::Illustrative] {
             assert!(groups.iter().filter(|group| group.role == role).count() >= 4);
         }
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Error, Result, anyhow, bail};
 
-use crate::weights::{self, Installed, Models, Place, Progress, Role};
+use crate::weights::{self, AddOutcome, ModelOrigin, ModelRole, Models, ProgressDisplay};
 
 /// What the user says about a model.
 #[derive(Clone, Debug, Default)]
@@ -22,11 +22,11 @@ pub struct WantedModel {
 #[derive(Clone, Debug)]
 pub struct Added {
     pub name: String,
-    pub role: Role,
+    pub role: ModelRole,
     pub licence: String,
     /// The commit of the hub.
     pub revision: Option<String>,
-    pub installed: Installed,
+    pub installed: AddOutcome,
     /// What the trial has found: the length of vectors, or what else is worth knowing.
     pub found: String,
     /// What a user should know.
@@ -39,9 +39,9 @@ pub struct Added {
 /// The name is taken; riposte cannot use the model, and the message names the file or the setting; or a file cannot be read, downloaded or written.
 pub fn add(
     models: &Models,
-    place: &Place,
+    place: &ModelOrigin,
     wanted: &WantedModel,
-    progress: &Progress,
+    progress: &ProgressDisplay,
 ) -> Result<Added> {
     let name = match &wanted.name {
         Some(name) => name.clone(),
@@ -85,6 +85,6 @@ pub fn add(
     })
 }
 
-fn role_of(found: Option<Role>, dir: &Path) -> Result<Role> {
+fn role_of(found: Option<ModelRole>, dir: &Path) -> Result<ModelRole> {
     found.map_or_else(|| recognise::role(dir), Ok)
 }

@@ -10,12 +10,12 @@ const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How progress is shown: on a terminal with a bar for each file, otherwise with a line for each step, and one now and then for a long one.
 #[derive(Default)]
-pub struct Progress {
+pub struct ProgressDisplay {
     /// Prints a line to stderr; `None` if nothing is shown.
     pub print: Option<fn(&str)>,
 }
 
-impl Progress {
+impl ProgressDisplay {
     pub(crate) fn log(&self, line: &str) {
         if let Some(print) = self.print {
             print(line);

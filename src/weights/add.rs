@@ -13,12 +13,15 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::added::{self, ADDED, AddedFile, AddedModel, HUB};
 use super::catalogue::is_same;
-use super::fetch::{Attempt, Outcome, Sources};
+use super::fetch::{FailedSource, FetchOutcome, ModelClients};
 use super::files::{self, Chosen};
 use super::hub::Repository;
-use super::{Catalogue, FETCHED, FetchRecord, ModelFile, Models, Role, Source, VERIFIED, licence};
+use super::{
+    FETCHED, FetchRecord, ModelCatalogue, ModelFile, ModelRole, ModelSource, Models, VERIFIED,
+    licence,
+};
 use crate::disk::{self, TemporaryDir, is_plain_name, read_record, regular, sha256_of};
-use crate::web::Progress;
+use crate::web::ProgressDisplay;
 use crate::web::download::MAX_BYTES;
 use crate::workspace::Lock;
 
@@ -33,32 +36,32 @@ pub(super) const UNFINISHED: &str = ".part";
 
 /// The directory or the repository from which a model is added.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place(PlaceKind);
+pub struct ModelOrigin(OriginKind);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum PlaceKind {
+enum OriginKind {
     Directory(PathBuf),
     Hub(Repository),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ModelOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            PlaceKind::Directory(dir) => write!(f, "{}", dir.display()),
-            PlaceKind::Hub(repository) => write!(f, "{repository}"),
+            OriginKind::Directory(dir) => write!(f, "{}", dir.display()),
+            OriginKind::Hub(repository) => write!(f, "{repository}"),
         }
     }
 }
 
-impl Place {
+impl ModelOrigin {
     /// A directory, or `hf:OWNER/NAME` with or without `@REVISION`.
     ///
     /// # Errors
     /// What follows `hf:` is no repository.
-    pub fn parse(text: &str) -> Result<Place> {
-        Ok(Place(match text.strip_prefix(HUB) {
-            Some(repository) => PlaceKind::Hub(Repository::parse(repository)?),
-            None => PlaceKind::Directory(PathBuf::from(text)),
+    pub fn parse(text: &str) -> Result<ModelOrigin> {
+        Ok(ModelOrigin(match text.strip_prefix(HUB) {
+            Some(repository) => OriginKind::Hub(Repository::parse(repository)?),
+            None => OriginKind::Directory(PathBuf::from(text)),
         }))
     }
 
@@ -68,8 +71,8 @@ impl Place {
     /// The directory has no name.
     pub(crate) fn name(&self) -> Result<String> {
         match &self.0 {
-            PlaceKind::Hub(repository) => Ok(repository.name.clone()),
-            PlaceKind::Directory(dir) => {
+            OriginKind::Hub(repository) => Ok(repository.name.clone()),
+            OriginKind::Directory(dir) => {
                 let path = fs::canonicalize(dir);
                 let path = path.with_context(|| format!("cannot read {}", dir.display()))?;
                 let name = path
@@ -94,14 +97,14 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     );
     let lower = name.to_ascii_lowercase();
     let is_taken = lower == "all"
-        || lower.parse::<Role>().is_ok()
+        || lower.parse::<ModelRole>().is_ok()
         || lower == ADDED
         || lower.ends_with(UNFINISHED);
     ensure!(
         !is_taken,
         "{name:?} has another meaning: --name gives the model another name"
     );
-    let own = Catalogue::embedded()?;
+    let own = ModelCatalogue::embedded()?;
     ensure!(
         !own.entries().iter().any(|entry| is_same(&entry.name, name)),
         "riposte's own list has a model named {name}: `riposte models fetch {name}` downloads it, and --name gives yours another name"
@@ -112,7 +115,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
 /// A model whose files are all in a directory, but not yet under its name.
 pub(crate) struct Staged {
     name: String,
-    at: At,
+    at: FilesAt,
     files: Vec<AddedFile>,
     licence: Option<String>,
     source: String,
@@ -120,7 +123,7 @@ pub(crate) struct Staged {
 }
 
 /// Where the files are.
-enum At {
+enum FilesAt {
     /// A copy.
     Temporary(TemporaryDir),
     /// A download.
@@ -131,7 +134,7 @@ enum At {
 
 /// What has become of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Installed {
+pub enum AddOutcome {
     Added,
     /// It was added before, with the same files.
     Already,
@@ -144,15 +147,15 @@ pub enum Installed {
 /// The name is taken, the model is refused, or a file cannot be read, downloaded or written.
 pub(crate) fn stage(
     models: &Models,
-    place: &Place,
+    place: &ModelOrigin,
     name: &str,
     examine: &mut dyn FnMut(&Path) -> Result<()>,
-    progress: &Progress,
+    progress: &ProgressDisplay,
 ) -> Result<Staged> {
     match &place.0 {
-        PlaceKind::Directory(dir) => copy(models, dir, name, examine, progress)
+        OriginKind::Directory(dir) => copy(models, dir, name, examine, progress)
             .with_context(|| format!("cannot add the model in {}", dir.display())),
-        PlaceKind::Hub(repository) => download(models, repository, name, examine, progress)
+        OriginKind::Hub(repository) => download(models, repository, name, examine, progress)
             .with_context(|| format!("cannot add {repository}")),
     }
 }
@@ -162,7 +165,7 @@ fn copy(
     dir: &Path,
     name: &str,
     examine: &mut dyn FnMut(&Path) -> Result<()>,
-    progress: &Progress,
+    progress: &ProgressDisplay,
 ) -> Result<Staged> {
     let chosen = files::choose(&names_in(dir)?)?;
     examine(dir)?;
@@ -178,7 +181,7 @@ fn copy(
     }
     Ok(Staged {
         name: name.to_owned(),
-        at: At::Temporary(copied),
+        at: FilesAt::Temporary(copied),
         files,
         licence: licence::of_directory(dir),
         source: source.to_string_lossy().into_owned(),
@@ -258,9 +261,9 @@ fn download(
     repository: &Repository,
     name: &str,
     examine: &mut dyn FnMut(&Path) -> Result<()>,
-    progress: &Progress,
+    progress: &ProgressDisplay,
 ) -> Result<Staged> {
-    let mut sources = Sources::new()?;
+    let mut sources = ModelClients::new()?;
     let listing = repository.listing(&mut sources.web, progress)?;
     let chosen = files::choose(&listing.files)?;
     let finished = models.dir().join(name);
@@ -281,7 +284,7 @@ fn download(
             file: file.clone(),
             bytes: None,
             sha256: None,
-            sources: vec![Source::Address { url: url.clone() }],
+            sources: vec![ModelSource::Address { url: url.clone() }],
         };
         let fetched: FetchRecord = read_record(&dir.join(FETCHED)).unwrap_or_default();
         let is_same_commit = fetched
@@ -295,8 +298,8 @@ fn download(
             remove_if_there(&dir.join(&file))?;
         }
         match sources.get(&dir, &wanted, &shown, progress)? {
-            Outcome::Failed { tried } => bail!("{file}: {}", reasons(&tried)),
-            Outcome::Installed | Outcome::Fetched { .. } => {}
+            FetchOutcome::Failed { tried } => bail!("{file}: {}", reasons(&tried)),
+            FetchOutcome::Installed | FetchOutcome::Fetched { .. } => {}
         }
         files.push(measured(&dir, file, Some(url))?);
         Ok(())
@@ -317,8 +320,8 @@ fn download(
     Ok(Staged {
         name: name.to_owned(),
         at: match is_finished {
-            true => At::Final(finished),
-            false => At::Unfinished(dir),
+            true => FilesAt::Final(finished),
+            false => FilesAt::Unfinished(dir),
         },
         files,
         licence: listing.licence,
@@ -327,7 +330,7 @@ fn download(
     })
 }
 
-fn reasons(tried: &[Attempt]) -> String {
+fn reasons(tried: &[FailedSource]) -> String {
     let reasons: Vec<&str> = tried.iter().map(|attempt| attempt.why.as_str()).collect();
     reasons.join("; ")
 }
@@ -356,8 +359,8 @@ impl Staged {
     /// The directory with the files.
     pub fn dir(&self) -> &Path {
         match &self.at {
-            At::Temporary(dir) => dir.path(),
-            At::Unfinished(dir) | At::Final(dir) => dir,
+            FilesAt::Temporary(dir) => dir.path(),
+            FilesAt::Unfinished(dir) | FilesAt::Final(dir) => dir,
         }
     }
 
@@ -368,7 +371,7 @@ impl Staged {
 
     /// Removes an unfinished download: the model is of no use.
     pub fn discard(self) {
-        if let At::Unfinished(dir) = &self.at {
+        if let FilesAt::Unfinished(dir) = &self.at {
             // it only takes space
             let _ = fs::remove_dir_all(dir);
         }
@@ -381,9 +384,9 @@ impl Staged {
     pub fn install(
         mut self,
         models: &Models,
-        role: Role,
+        role: ModelRole,
         licence: Option<&str>,
-    ) -> Result<(Installed, String)> {
+    ) -> Result<(AddOutcome, String)> {
         let to = models.dir().join(&self.name);
         let list = added::path(models.dir());
         let _lock = Lock::to_write(&list, &mut || ())?;
@@ -409,21 +412,21 @@ impl Staged {
             revision: self.revision.clone(),
             files: self.files.clone(),
         };
-        let mut outcome = Installed::Added;
+        let mut outcome = AddOutcome::Added;
         if is_there {
             ensure!(
                 has_files(&to, &self.files)?,
                 taken(&to, entry.is_some().then_some(&*self.name))
             );
             if entry.is_some() {
-                outcome = Installed::Already;
+                outcome = AddOutcome::Already;
             }
         }
         match self.at {
-            At::Temporary(dir) if !is_there => {
+            FilesAt::Temporary(dir) if !is_there => {
                 dir.rename(&to).with_context(|| writing(&to))?;
             }
-            At::Unfinished(dir) => {
+            FilesAt::Unfinished(dir) => {
                 if is_there {
                     let _ = fs::remove_dir_all(&dir);
                 } else {

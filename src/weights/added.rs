@@ -8,7 +8,7 @@ use indicatif::DecimalBytes;
 use serde::{Deserialize, Serialize};
 
 use super::catalogue::{AddedFrom, is_sha256};
-use super::{Entry, ModelFile, Role, Source};
+use super::{ModelEntry, ModelFile, ModelRole, ModelSource};
 use crate::disk::{is_plain_name, read_record, write_record};
 
 pub(super) const ADDED: &str = "added.toml";
@@ -30,7 +30,7 @@ pub(super) struct AddedRecord {
 pub(super) struct AddedModel {
     /// Also the name of its directory.
     pub name: String,
-    pub role: Role,
+    pub role: ModelRole,
     pub licence: String,
     /// The directory, or `hf:OWNER/NAME`.
     pub source: String,
@@ -81,7 +81,7 @@ pub(super) fn write(dir: &Path, record: &AddedRecord) -> Result<()> {
 ///
 /// # Errors
 /// Those of [`read`].
-pub(super) fn entries(dir: &Path) -> Result<Vec<Entry>> {
+pub(super) fn entries(dir: &Path) -> Result<Vec<ModelEntry>> {
     let record = read(dir)?;
     Ok(record.models.into_iter().map(AddedModel::entry).collect())
 }
@@ -97,7 +97,7 @@ impl AddedRecord {
             );
             ensure!(!model.files.is_empty(), "model {name}: no file");
             ensure!(
-                ![Role::Ocr, Role::Lexicon].contains(&model.role),
+                ![ModelRole::Ocr, ModelRole::Lexicon].contains(&model.role),
                 "model {name}: a model of the role {} cannot be added",
                 model.role
             );
@@ -126,7 +126,7 @@ impl AddedRecord {
 }
 
 impl AddedModel {
-    fn entry(self) -> Entry {
+    fn entry(self) -> ModelEntry {
         let bytes = self
             .files
             .iter()
@@ -141,9 +141,12 @@ impl AddedModel {
             file,
             bytes: Some(bytes),
             sha256: Some(sha256),
-            sources: url.into_iter().map(|url| Source::Address { url }).collect(),
+            sources: url
+                .into_iter()
+                .map(|url| ModelSource::Address { url })
+                .collect(),
         };
-        Entry {
+        ModelEntry {
             gives: gives(self.role).to_owned(),
             name: self.name,
             role: self.role,
@@ -161,12 +164,12 @@ impl AddedModel {
 }
 
 /// What riposte can do only with a model of a role.
-fn gives(role: Role) -> &'static str {
+fn gives(role: ModelRole) -> &'static str {
     match role {
-        Role::Clip => "likeness of pictures to topics and to for/against prompts",
-        Role::Sentence => "vectors of sentences, for texts that share no word",
-        Role::Cross => "relevance of a text to a topic, for re-ranking",
-        Role::Ocr | Role::Lexicon => "",
+        ModelRole::Clip => "likeness of pictures to topics and to for/against prompts",
+        ModelRole::Sentence => "vectors of sentences, for texts that share no word",
+        ModelRole::Cross => "relevance of a text to a topic, for re-ranking",
+        ModelRole::Ocr | ModelRole::Lexicon => "",
     }
 }
 

@@ -29,7 +29,7 @@ const MAX_PARTS: u16 = 32;
     VariantNames,
 )]
 #[strum(serialize_all = "lowercase")]
-pub enum Role {
+pub enum ModelRole {
     /// Embeddings of images and texts in one vector space.
     Clip,
     /// Text detection and recognition.
@@ -42,19 +42,19 @@ pub enum Role {
     Lexicon,
 }
 
-impl Role {
+impl ModelRole {
     /// The role's name in the catalogue and on the command line.
     pub fn word(self) -> &'static str {
         self.into()
     }
 }
 
-serde_by_name!(Role);
+serde_by_name!(ModelRole);
 
 /// Where a file can be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub enum Source {
+pub enum ModelSource {
     /// The publisher's address.
     Address { url: String },
     /// A Python package that contains the file, for machines that can only reach a package index.
@@ -80,22 +80,22 @@ pub enum Source {
     },
 }
 
-/// The name of part `n` of an archive, from a pattern of [`Source::Parts`].
+/// The name of part `n` of an archive, from a pattern of [`ModelSource::Parts`].
 pub(super) fn of_part(pattern: &str, n: u16) -> String {
     pattern.replace("{n}", &format!("{n:03}"))
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ModelSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Address { url } => f.write_str(url),
-            Source::Package {
+            ModelSource::Address { url } => f.write_str(url),
+            ModelSource::Package {
                 package,
                 version,
                 member,
                 ..
             } => write!(f, "{package} {version} ({member})"),
-            Source::Parts {
+            ModelSource::Parts {
                 packages,
                 version,
                 parts,
@@ -121,16 +121,16 @@ pub struct ModelFile {
     pub sha256: Option<String>,
     /// Tried in this order. At least one, unless the user has added the model from a directory.
     #[serde(rename = "source")]
-    pub sources: Vec<Source>,
+    pub sources: Vec<ModelSource>,
 }
 
 /// A model of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct ModelEntry {
     /// Also the name of the model's directory.
     pub name: String,
-    pub role: Role,
+    pub role: ModelRole,
     /// Whether `riposte models fetch` without arguments downloads it.
     pub default: bool,
     /// What riposte can do only with this model.
@@ -156,7 +156,7 @@ pub struct AddedFrom {
     pub revision: Option<String>,
 }
 
-impl Entry {
+impl ModelEntry {
     /// Whether the model was added from a directory, so that nothing can download it.
     pub fn is_only_added(&self) -> bool {
         self.added.is_some() && self.files.iter().any(|file| file.sources.is_empty())
@@ -200,22 +200,22 @@ fn quoted(word: &str) -> String {
 /// The models of the catalogue, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Catalogue {
+pub struct ModelCatalogue {
     #[serde(rename = "model")]
-    entries: Vec<Entry>,
+    entries: Vec<ModelEntry>,
 }
 
-impl Catalogue {
+impl ModelCatalogue {
     /// The catalogue that is compiled into the program.
-    pub fn embedded() -> Result<Catalogue> {
-        Catalogue::parse(include_str!("../../models/models.toml"))
+    pub fn embedded() -> Result<ModelCatalogue> {
+        ModelCatalogue::parse(include_str!("../../models/models.toml"))
             .context("cannot use the embedded models/models.toml")
     }
 
     /// Parses the TOML of `models/models.toml`. Errors: a name that could lead out of its directory or that occurs twice, a checksum that is not a
     /// sha256, a file without a source, a model without a file.
-    pub fn parse(toml: &str) -> Result<Catalogue> {
-        let catalogue: Catalogue = toml::from_str(toml)?;
+    pub fn parse(toml: &str) -> Result<ModelCatalogue> {
+        let catalogue: ModelCatalogue = toml::from_str(toml)?;
         let mut names = BTreeSet::new();
         for entry in &catalogue.entries {
             ensure!(
@@ -237,21 +237,22 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[ModelEntry] {
         &self.entries
     }
 
     /// This catalogue with the models that a user has added. A model of the user's replaces one of the same name: a new riposte can bring a name that
     /// was free before.
-    pub(super) fn with_added(mut self, added: Vec<Entry>) -> Catalogue {
-        let is_replaced = |own: &Entry| added.iter().any(|entry| is_same(&entry.name, &own.name));
+    pub(super) fn with_added(mut self, added: Vec<ModelEntry>) -> ModelCatalogue {
+        let is_replaced =
+            |own: &ModelEntry| added.iter().any(|entry| is_same(&entry.name, &own.name));
         self.entries.retain(|own| !is_replaced(own));
         self.entries.extend(added);
         self
     }
 
     /// The model with this name. Errors: there is none; the message lists all names.
-    pub fn entry(&self, name: &str) -> Result<&Entry> {
+    pub fn entry(&self, name: &str) -> Result<&ModelEntry> {
         self.entries
             .iter()
             .find(|e| e.name == name)
@@ -263,13 +264,13 @@ impl Catalogue {
     /// model that the user has added.
     ///
     /// Errors: a word that is none of these.
-    pub fn select(&self, words: &[String]) -> Result<Vec<&Entry>> {
+    pub fn select(&self, words: &[String]) -> Result<Vec<&ModelEntry>> {
         for word in words {
             if word != "all" && !self.entries.iter().any(|e| self.is_meant(e, word)) {
                 bail!("no model or role {word:?}; known: {}", self.known());
             }
         }
-        let is_selected = |e: &&Entry| match words {
+        let is_selected = |e: &&ModelEntry| match words {
             [] => e.default,
             words => {
                 (words.iter()).any(|w| (w == "all" && e.added.is_none()) || self.is_meant(e, w))
@@ -278,8 +279,8 @@ impl Catalogue {
         Ok(self.entries.iter().filter(is_selected).collect())
     }
 
-    fn is_meant(&self, entry: &Entry, word: &str) -> bool {
-        let same_role = |other: &Entry| other.role == entry.role;
+    fn is_meant(&self, entry: &ModelEntry, word: &str) -> bool {
+        let same_role = |other: &ModelEntry| other.role == entry.role;
         let has_default = || self.entries.iter().any(|e| e.default && same_role(e));
         let is_of_role = entry.role.word() == word && entry.added.is_none();
         entry.name == word || (is_of_role && (entry.default || !has_default()))
@@ -287,7 +288,7 @@ impl Catalogue {
 
     fn known(&self) -> String {
         let names: Vec<&str> = self.entries.iter().map(|e| e.name.as_str()).collect();
-        let roles = Role::VARIANTS.join(", ");
+        let roles = ModelRole::VARIANTS.join(", ");
         format!("{}; roles {roles}", names.join(", "))
     }
 }
@@ -303,11 +304,11 @@ fn check_file(file: &ModelFile) -> Result<()> {
     }
     for source in &file.sources {
         match source {
-            Source::Address { url } => ensure!(
+            ModelSource::Address { url } => ensure!(
                 url.starts_with("https://") || url.starts_with("http://"),
                 "{url:?} is not a web address"
             ),
-            Source::Package {
+            ModelSource::Package {
                 package,
                 version,
                 archive,
@@ -323,7 +324,7 @@ fn check_file(file: &ModelFile) -> Result<()> {
                     "{archive:?} is not a sha256"
                 );
             }
-            Source::Parts {
+            ModelSource::Parts {
                 packages,
                 version,
                 parts,
@@ -372,24 +373,29 @@ source = [{ url = "https://example.org/f" }]
 
     #[test]
     fn the_embedded_catalogue_parses_and_has_a_default_for_every_role_but_the_cross_encoders() {
-        let catalogue = Catalogue::embedded().unwrap();
-        for role in [Role::Clip, Role::Ocr, Role::Sentence, Role::Lexicon] {
+        let catalogue = ModelCatalogue::embedded().unwrap();
+        for role in [
+            ModelRole::Clip,
+            ModelRole::Ocr,
+            ModelRole::Sentence,
+            ModelRole::Lexicon,
+        ] {
             let defaults = catalogue.entries().iter().filter(|e| e.default);
             assert_eq!(defaults.filter(|e| e.role == role).count(), 1, "{role}");
         }
-        let cross: Vec<&Entry> = catalogue
+        let cross: Vec<&ModelEntry> = catalogue
             .entries()
             .iter()
-            .filter(|e| e.role == Role::Cross)
+            .filter(|e| e.role == ModelRole::Cross)
             .collect();
         assert!(!cross.is_empty() && cross.iter().all(|e| !e.default));
     }
 
     #[test]
     fn every_address_uses_https() {
-        for entry in Catalogue::embedded().unwrap().entries() {
+        for entry in ModelCatalogue::embedded().unwrap().entries() {
             for source in entry.files.iter().flat_map(|f| &f.sources) {
-                if let Source::Address { url } = source {
+                if let ModelSource::Address { url } = source {
                     assert!(url.starts_with("https://"), "{url}");
                 }
             }
@@ -398,7 +404,7 @@ source = [{ url = "https://example.org/f" }]
 
     #[test]
     fn bad_names_checksums_and_sources_are_errors() {
-        assert!(Catalogue::parse(ONE).is_ok());
+        assert!(ModelCatalogue::parse(ONE).is_ok());
         for (from, to) in [
             ("name = \"m\"", "name = \"../m\""),
             ("name = \"m\"", "name = \".m\""),
@@ -423,17 +429,20 @@ source = [{ url = "https://example.org/f" }]
             ),
         ] {
             assert!(ONE.contains(from));
-            assert!(Catalogue::parse(&ONE.replace(from, to)).is_err(), "{to}");
+            assert!(
+                ModelCatalogue::parse(&ONE.replace(from, to)).is_err(),
+                "{to}"
+            );
         }
         assert!(
-            Catalogue::parse(&format!("{ONE}{ONE}")).is_err(),
+            ModelCatalogue::parse(&format!("{ONE}{ONE}")).is_err(),
             "the same model twice"
         );
     }
 
     #[test]
     fn a_role_stands_for_its_default_models() {
-        let catalogue = Catalogue::embedded().unwrap();
+        let catalogue = ModelCatalogue::embedded().unwrap();
         let names = |words: &[&str]| -> Vec<String> {
             let words: Vec<String> = words.iter().map(|w| w.to_string()).collect();
             let chosen = catalogue.select(&words).unwrap();

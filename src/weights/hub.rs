@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::added::HUB;
 use crate::disk::{TemporaryDir, is_hex, is_plain_name, regular};
 use crate::web::download::{Expected, Web};
-use crate::web::{Progress, hub};
+use crate::web::{ProgressDisplay, hub};
 
 /// Maximum size of the hub's answer about a repository. One with ten thousand files has about 1 MB.
 const MAX_LISTING_BYTES: u64 = 16 << 20;
@@ -36,7 +36,7 @@ impl fmt::Display for Repository {
 }
 
 /// What the hub says about a revision.
-pub(super) struct Listing {
+pub(super) struct HubRevision {
     /// The commit that the revision is now.
     pub commit: String,
     pub files: BTreeSet<String>,
@@ -71,7 +71,7 @@ impl Repository {
     ///
     /// # Errors
     /// The hub cannot be reached, it refuses, or its answer makes no sense.
-    pub fn listing(&self, web: &mut Web, progress: &Progress) -> Result<Listing> {
+    pub fn listing(&self, web: &mut Web, progress: &ProgressDisplay) -> Result<HubRevision> {
         let Repository {
             owner,
             name,
@@ -126,7 +126,7 @@ fn escaped(text: &str) -> String {
 /// The hub's answer.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct HubAnswer {
     sha: String,
     #[serde(default)]
     siblings: Vec<Sibling>,
@@ -139,8 +139,8 @@ struct Sibling {
     rfilename: String,
 }
 
-fn parse(text: &str) -> Result<Listing> {
-    let answer: Answer = serde_json::from_str(text)?;
+fn parse(text: &str) -> Result<HubRevision> {
+    let answer: HubAnswer = serde_json::from_str(text)?;
     // it becomes a part of addresses
     ensure!(
         answer.sha.len() == 40 && is_hex(&answer.sha),
@@ -150,7 +150,7 @@ fn parse(text: &str) -> Result<Listing> {
     let names = answer.siblings.into_iter().map(|sibling| sibling.rfilename);
     // names of files that riposte reads are plain
     let is_plain = |name: &String| name.split('/').all(is_plain_name);
-    Ok(Listing {
+    Ok(HubRevision {
         commit: answer.sha,
         files: names.filter(is_plain).collect(),
         licence: super::licence::of_card(&answer.card_data),

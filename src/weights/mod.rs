@@ -3,7 +3,7 @@
 //! No file is used merely because it exists: each is checked by size and sha256, against the catalogue or against the record of its first use. The
 //! layout is `<models directory>/<model>/<file>`. Beside the files, riposte keeps two records: `fetched.toml` (each file's source and checksum) and
 //! `verified.toml` (the checksums computed so far, so that the files need not be hashed at each start). `added.toml` in the models directory lists the
-//! models of the user's own. [`kept`] adds files with packed weights.
+//! models of the user's own. [`packed_weights`] adds files with packed weights.
 
 mod add;
 mod added;
@@ -11,19 +11,19 @@ mod catalogue;
 mod fetch;
 mod files;
 mod hub;
-mod kept;
 mod licence;
 mod package;
+mod packed_weights;
 mod remove;
 mod shared;
 
-pub use add::{Installed, Place};
+pub use add::{AddOutcome, ModelOrigin};
 pub(crate) use add::{check_name, stage};
 pub(crate) use catalogue::ModelFile;
-pub use catalogue::{AddedFrom, Catalogue, Entry, Role, Source};
-pub use fetch::{FetchReport, Outcome, fetch};
-pub(crate) use kept::{KeptWeights, PACKED, PACKED_FILE};
-pub use remove::{Removed, remove};
+pub use catalogue::{AddedFrom, ModelCatalogue, ModelEntry, ModelRole, ModelSource};
+pub use fetch::{FetchOutcome, FetchReport, fetch};
+pub(crate) use packed_weights::{KeptWeights, PACKED, PACKED_FILE};
+pub use remove::{RemovedModel, remove};
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -37,7 +37,7 @@ use sha2::{Digest, Sha256};
 use crate::directories::models_directory;
 use crate::disk::{self, Stamp, hex, read_record, regular, write_record};
 use crate::lazy::Lazy;
-pub use crate::web::Progress;
+pub use crate::web::ProgressDisplay;
 use shared::Shared;
 
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.
@@ -96,7 +96,7 @@ pub enum ModelStatus {
 #[derive(Clone, Debug)]
 pub struct Models {
     dir: PathBuf,
-    catalogue: Catalogue,
+    catalogue: ModelCatalogue,
     /// The name of the sentence encoder that the user has chosen; `None` for the first that is installed.
     sentence: Option<String>,
     /// The same for the cross-encoder.
@@ -110,7 +110,7 @@ impl Models {
     /// because the user has no home directory either; or the list of added models is damaged.
     pub fn at(dir: Option<&Path>) -> Result<Models> {
         let dir = models_directory(dir)?;
-        let catalogue = Catalogue::embedded()?.with_added(added::entries(&dir)?);
+        let catalogue = ModelCatalogue::embedded()?.with_added(added::entries(&dir)?);
         Ok(Models {
             dir,
             catalogue,
@@ -130,7 +130,7 @@ impl Models {
     }
 
     /// A models directory with a catalogue other than the one that is compiled in.
-    pub fn with_catalogue(dir: &Path, catalogue: Catalogue) -> Models {
+    pub fn with_catalogue(dir: &Path, catalogue: ModelCatalogue) -> Models {
         Models {
             dir: dir.to_owned(),
             catalogue,
@@ -159,10 +159,10 @@ impl Models {
     }
 
     /// The name of the model that the user has chosen for a role in all of a run.
-    pub fn chosen(&self, role: Role) -> Option<&str> {
+    pub fn chosen(&self, role: ModelRole) -> Option<&str> {
         match role {
-            Role::Sentence => self.sentence.as_deref(),
-            Role::Cross => self.cross.as_deref(),
+            ModelRole::Sentence => self.sentence.as_deref(),
+            ModelRole::Cross => self.cross.as_deref(),
             _ => None,
         }
     }
@@ -171,7 +171,7 @@ impl Models {
         &self.dir
     }
 
-    pub fn catalogue(&self) -> &Catalogue {
+    pub fn catalogue(&self) -> &ModelCatalogue {
         &self.catalogue
     }
 
@@ -180,7 +180,7 @@ impl Models {
         Ok(self.check(self.catalogue.entry(name)?))
     }
 
-    fn check(&self, entry: &Entry) -> ModelStatus {
+    fn check(&self, entry: &ModelEntry) -> ModelStatus {
         let dir = self.dir.join(&entry.name);
         let names = entry.files.iter().map(|file| file.file.clone());
         let files: Vec<String> = names.filter(|name| is_missing(&dir.join(name))).collect();
@@ -344,13 +344,13 @@ struct VerifiedFile {
 /// A row of `riposte models list`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelRow {
-    pub entry: Entry,
+    pub entry: ModelEntry,
     pub status: ModelStatus,
 }
 
 /// The models of the catalogue, and whether each is installed.
 pub fn list(models: &Models) -> Vec<ModelRow> {
-    let row = |entry: &Entry| ModelRow {
+    let row = |entry: &ModelEntry| ModelRow {
         entry: entry.clone(),
         status: models.check(entry),
     };

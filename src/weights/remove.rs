@@ -6,13 +6,13 @@ use std::{fs, io};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::add::UNFINISHED;
-use super::{Entry, FETCHED, Models, PACKED_FILE, VERIFIED, added};
+use super::{FETCHED, ModelEntry, Models, PACKED_FILE, VERIFIED, added};
 use crate::disk::parent;
 use crate::workspace::Lock;
 
 /// What was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedModel {
     /// Whether the model was one that the user has added; its entry is removed, too.
     pub was_added: bool,
     /// The size of all files that were there.
@@ -27,7 +27,7 @@ pub struct Removed {
 ///
 /// # Errors
 /// There is no model with this name, nothing of it is there, a directory is a symbolic link, or a file cannot be removed.
-pub fn remove(models: &Models, name: &str) -> Result<Removed> {
+pub fn remove(models: &Models, name: &str) -> Result<RemovedModel> {
     let list = added::path(models.dir());
     let unfinished = models.dir().join(format!("{name}{UNFINISHED}"));
     let Ok(entry) = models.catalogue().entry(name) else {
@@ -38,7 +38,7 @@ pub fn remove(models: &Models, name: &str) -> Result<Removed> {
             "there is no model named {name:?}: `riposte models list` lists all"
         );
         let bytes = remove_tree(&unfinished)?;
-        return Ok(Removed {
+        return Ok(RemovedModel {
             was_added: true,
             bytes,
             again: "riposte models add".to_owned(),
@@ -67,7 +67,7 @@ pub fn remove(models: &Models, name: &str) -> Result<Removed> {
             remove_tree(&unfinished)?;
         }
     }
-    Ok(Removed {
+    Ok(RemovedModel {
         was_added,
         bytes,
         again: entry.command_from_nothing(),
@@ -92,7 +92,7 @@ fn is_directory(path: &Path) -> Result<bool> {
 }
 
 /// Removes the files of a model, and its directories if nothing else is in them. Returns the size of the files.
-fn remove_files(dir: &Path, entry: &Entry) -> Result<u64> {
+fn remove_files(dir: &Path, entry: &ModelEntry) -> Result<u64> {
     let names = entry.files.iter().map(|file| file.file.as_str());
     let mut paths = Vec::new();
     for name in names.chain([FETCHED, VERIFIED]) {

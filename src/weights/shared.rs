@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::lazy::Lazy;
 
 /// A model, by its name and how it computes.
-type Named = (String, Arc<dyn Any + Send + Sync>);
+type SharedModel = (String, Arc<dyn Any + Send + Sync>);
 
 /// Models that are kept, and loaded when they are first used.
 #[derive(Clone, Default)]
-pub(super) struct Shared(Arc<Mutex<Vec<Named>>>);
+pub(super) struct Shared(Arc<Mutex<Vec<SharedModel>>>);
 
 impl Shared {
     /// The model with this key, or the one that `make` makes.

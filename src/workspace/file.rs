@@ -90,16 +90,16 @@ fn is_locked(connection: &Connection) -> bool {
 /// How many steps a connection may still take. Without a limit, reading a hostile file may never end: pages of a table can refer to each other, so that
 /// it has more rows than anybody can read.
 #[derive(Clone)]
-pub(crate) struct Steps(Arc<AtomicU64>);
+pub(crate) struct StepBudget(Arc<AtomicU64>);
 
-impl Steps {
+impl StepBudget {
     /// Limits the steps of a connection.
     ///
     /// # Errors
     /// SQLite fails.
-    pub(crate) fn of(connection: &mut Connection, path: &Path) -> Result<Steps> {
+    pub(crate) fn of(connection: &mut Connection, path: &Path) -> Result<StepBudget> {
         const AT_ONCE: i32 = 100_000;
-        let steps = Steps(Arc::default());
+        let steps = StepBudget(Arc::default());
         steps.renew(&[path]);
         let left = Arc::clone(&steps.0);
         let count = move || {

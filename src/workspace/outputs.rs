@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::checksum::ValueHash;
 use super::file;
-use super::file::Steps;
+use super::file::StepBudget;
 use super::schema::Schema;
 use crate::disk::regular;
 
@@ -39,7 +39,7 @@ pub struct Outputs {
 type EachRow<'e> = &'e mut dyn FnMut(&[u8], Option<&[u8]>) -> Result<()>;
 
 /// What is stored under a key.
-enum Stored {
+enum StoredRow {
     Whole(Vec<u8>),
     Damaged,
     Missing,
@@ -166,16 +166,16 @@ impl Outputs {
     ) -> Result<Option<Vec<u8>>> {
         let stored = self.get(producer, key);
         match stored.map_err(|error| self.explain(error.into(), "cannot read"))? {
-            Stored::Whole(value) => return Ok(Some(value)),
-            Stored::Damaged => self.note_damage(producer, can_compute)?,
-            Stored::Missing if !can_compute => self.ensure_complete(producer)?,
-            Stored::Missing => {}
+            StoredRow::Whole(value) => return Ok(Some(value)),
+            StoredRow::Damaged => self.note_damage(producer, can_compute)?,
+            StoredRow::Missing if !can_compute => self.ensure_complete(producer)?,
+            StoredRow::Missing => {}
         }
         Ok(None)
     }
 
-    fn get(&self, producer: &str, key: &str) -> rusqlite::Result<Stored> {
-        let mut found = Stored::Missing;
+    fn get(&self, producer: &str, key: &str) -> rusqlite::Result<StoredRow> {
+        let mut found = StoredRow::Missing;
         for schema in self.schemas {
             let mut query = self.connection.prepare_cached(&format!(
                 "SELECT value, numeric, checksum FROM {schema}.output WHERE producer = ? AND key = ?"
@@ -184,8 +184,8 @@ impl Outputs {
             if let Some(row) = rows.next()? {
                 // verified with the key that was asked for: a damaged index can lead to another row
                 match value_of(&hash_of(producer), key.as_bytes(), row)? {
-                    Some(value) => return Ok(Stored::Whole(value.to_vec())),
-                    None => found = Stored::Damaged,
+                    Some(value) => return Ok(StoredRow::Whole(value.to_vec())),
+                    None => found = StoredRow::Damaged,
                 }
             }
         }
@@ -321,7 +321,7 @@ impl Outputs {
     pub fn merge(&mut self, other: &Path) -> Result<()> {
         let mut from = file::open_read_only(other)?;
         check_schema(&from).with_context(|| other.display().to_string())?;
-        let _steps = Steps::of(&mut from, other)?;
+        let _steps = StepBudget::of(&mut from, other)?;
         if !file::has_table(&from, "main", "output")? {
             return Ok(());
         }

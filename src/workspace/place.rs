@@ -47,7 +47,7 @@ pub(crate) fn is_workspace_name(name: &str) -> bool {
 }
 
 /// The workspace in the cache directory `cache` for the collection at this path, which must be free of symbolic links. Until this process ends,
-/// [`clear`] removes nothing in it.
+/// `riposte cache clear` removes nothing in it.
 ///
 /// # Errors
 /// The workspace cannot be created.

@@ -15,10 +15,10 @@ const MAX_VALUE: i32 = 256 << 20;
 const MAX_SQL: i32 = 1 << 20;
 
 /// A table, index, trigger or view: its kind, its name, the table that it belongs to, and the statement that creates it, in [`canonical`] form.
-type Object = (String, String, String, Option<String>);
+type SchemaObject = (String, String, String, Option<String>);
 
 /// The objects that riposte creates.
-pub(crate) struct Schema(BTreeSet<Object>);
+pub(crate) struct Schema(BTreeSet<SchemaObject>);
 
 impl Schema {
     /// The objects that these statements create.
@@ -86,7 +86,7 @@ pub(crate) fn restrict(c: &Connection) -> rusqlite::Result<()> {
 fn each_object(
     c: &Connection,
     database: &str,
-    mut each: impl FnMut(Object) -> Result<()>,
+    mut each: impl FnMut(SchemaObject) -> Result<()>,
 ) -> Result<()> {
     let sql = format!("SELECT type, name, tbl_name, sql FROM {database}.sqlite_schema");
     let mut statement = c.prepare(&sql)?;

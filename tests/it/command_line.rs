@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use riposte::recipes::channels::CHANNELS;
-use riposte::weights::Catalogue;
+use riposte::weights::ModelCatalogue;
 use serde_json::Value;
 
 use crate::support::collection::{argument, write_arguments};
@@ -496,7 +496,7 @@ fn help_names_what_options_take() {
         printed.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let fetch = help(&["models", "fetch"]);
-    for entry in Catalogue::embedded().unwrap().entries() {
+    for entry in ModelCatalogue::embedded().unwrap().entries() {
         assert!(fetch.contains(&entry.role.to_string()), "{}", entry.role);
         assert!(
             !entry.default || fetch.contains(&entry.name),
@@ -567,7 +567,7 @@ fn json_is_printed_where_it_is_asked_for() {
         json_lines(&printed)
     };
     let models = objects("models list --json", 0);
-    let catalogue = Catalogue::embedded().unwrap();
+    let catalogue = ModelCatalogue::embedded().unwrap();
     assert_eq!(models.len(), catalogue.entries().len());
     assert_eq!(models[0]["name"], catalogue.entries()[0].name);
     assert_eq!(models[0]["installed"], false);

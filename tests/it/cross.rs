@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use riposte::reading::cross::Cross;
+use riposte::reading::cross::CrossEncoder;
 use riposte_nn::transformer::Backend;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ struct Pair {
     score: f32,
 }
 
-fn tiny() -> Cross {
-    Cross::load(&reference("tiny-cross"), "sha", Backend::default()).unwrap()
+fn tiny() -> CrossEncoder {
+    CrossEncoder::load(&reference("tiny-cross"), "sha", Backend::default()).unwrap()
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn scores_are_those_of_sentence_transformers() {
     let expected: Vec<Pair> = read_json(&reference("tiny-cross.json"));
     assert_eq!(expected.len(), 9);
     for backend in [Backend::Auto, Backend::Float] {
-        let model = Cross::load(&reference("tiny-cross"), "sha", backend).unwrap();
+        let model = CrossEncoder::load(&reference("tiny-cross"), "sha", backend).unwrap();
         for pair in &expected {
             let score = model.score(&pair.topic, &[&pair.text]).unwrap()[0];
             assert!(
@@ -84,7 +84,7 @@ fn a_damaged_checkpoint_is_named() {
     let refused = |damage: &dyn Fn(&Path), expected: &str| {
         let copy = copy_of("tiny-cross");
         damage(copy.path());
-        let said = message(Cross::load(copy.path(), "sha", Backend::default()));
+        let said = message(CrossEncoder::load(copy.path(), "sha", Backend::default()));
         assert!(said.contains(expected), "{said}");
     };
     refused(
@@ -126,7 +126,7 @@ fn a_tokenizer_that_does_not_fit_is_an_error() {
         edit_json(&copy.path().join("tokenizer.json"), |tokenizer| {
             change(&mut tokenizer["post_processor"]);
         });
-        let model = Cross::load(copy.path(), "sha", Backend::default());
+        let model = CrossEncoder::load(copy.path(), "sha", Backend::default());
         message(model.and_then(|model| model.score("guns", &["people"])))
     };
     let said = special(&|processor| processor["pair"][3]["Sequence"]["type_id"] = json!(2));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use image::RgbImage;
 use riposte::evidence::clip::Clip;
-use riposte::evidence::ocr::backend::Runtime;
+use riposte::evidence::ocr::backend::PartRuntime;
 use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
 use riposte_nn::conv::NumericMode;
@@ -32,7 +32,7 @@ fn read(det: &Path, rec: &Path) -> Result<(), String> {
     let reader = PpOcr::load(det, rec, NumericMode::Auto, Script::Latin);
     let reader = reader.map_err(|error| format!("{error:#}"))?;
     for backend in reader.backends() {
-        if let Runtime::Rten { because } = &backend.convolutions {
+        if let PartRuntime::Rten { because } = &backend.convolutions {
             // no model file makes an assertion of riposte's own compiler fail
             assert!(!because.contains("compiling it failed"), "{because}");
         }

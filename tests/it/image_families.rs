@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use riposte::evidence::clip::Clip;
-use riposte::weights::{Catalogue, Models};
+use riposte::weights::{ModelCatalogue, Models};
 use riposte::{Approach, Collection, Event, Task};
 use riposte_nn::conv::Numeric;
 use riposte_nn::transformer::Backend;
@@ -467,7 +467,7 @@ fn images_are_ranked_with_each_family_and_again_without_the_model() {
 }
 
 /// A catalogue that has the files of a checkpoint as a model for pictures and texts.
-fn catalogue_of(files: &[&str]) -> Catalogue {
+fn catalogue_of(files: &[&str]) -> ModelCatalogue {
     let mut toml = format!(
         "[[model]]\nname = \"{NAME}\"\nrole = \"clip\"\ndefault = true\ngives = \"g\"\nlicence = \"l\"\npaper = \"p\"\nsize = \"1 kB\"\n"
     );
@@ -476,7 +476,7 @@ fn catalogue_of(files: &[&str]) -> Catalogue {
             "[[model.file]]\nfile = \"{file}\"\nsource = [{{ url = \"https://example.org/{file}\" }}]\n"
         );
     }
-    Catalogue::parse(&toml).unwrap()
+    ModelCatalogue::parse(&toml).unwrap()
 }
 
 #[test]

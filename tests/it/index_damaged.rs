@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use riposte::index::images::{self, ImageIndex};
-use riposte::index::inverted::{self, Event, IndexKind, InvertedIndex, TextCollection};
+use riposte::index::inverted::{self, IndexEvent, IndexKind, InvertedIndex, TextCollection};
 use riposte_eval::DocId;
 
 use crate::index_files::{arguments, effort, open, ranked, words};
@@ -81,7 +81,7 @@ impl Index {
     fn cut_and_delete<T: PartialEq>(
         &self,
         whole: &T,
-        mut open: impl FnMut(&mut dyn FnMut(Event)) -> anyhow::Result<T>,
+        mut open: impl FnMut(&mut dyn FnMut(IndexEvent)) -> anyhow::Result<T>,
     ) {
         let (mut rebuilt, mut same) = (0, 0);
         for file in &self.files {
@@ -114,7 +114,7 @@ impl Index {
                 let what = format!("{}, {damage}", name(file));
                 let mut notes = Vec::new();
                 let found = open(&mut |event| {
-                    if let Event::Damaged(note) = event {
+                    if let IndexEvent::Damaged(note) = event {
                         notes.push(note);
                     }
                 });
@@ -164,7 +164,7 @@ fn a_flipped_bit_in_an_index_of_texts_is_found_or_changes_nothing() {
 fn open_texts(
     collection: &TextCollection,
     place: &Path,
-    on_event: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(IndexEvent),
 ) -> anyhow::Result<impl PartialEq + use<>> {
     let analyzer = "stem=snowball".parse().unwrap();
     let index = InvertedIndex::open_or_build(collection, &analyzer, place, effort(2), on_event)?;
@@ -206,7 +206,7 @@ fn a_segment_file_with_another_format_version_is_named() {
         }
         let mut note = String::new();
         let rebuilt = open_texts(&collection, &place, &mut |event| {
-            if let Event::Damaged(what) = event {
+            if let IndexEvent::Damaged(what) = event {
                 note = what;
             }
         });

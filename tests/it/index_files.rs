@@ -6,8 +6,10 @@ use std::path::Path;
 use riposte::collection::passages::PassageCollection;
 use riposte::index::ScoredDoc;
 use riposte::index::analyzer::Analyzer;
-use riposte::index::inverted::{self, Effort, Event, IndexKind, InvertedIndex, TextCollection};
-use riposte::index::search::{Query, QueryPart, SearchOptions};
+use riposte::index::inverted::{
+    self, IndexEvent, IndexKind, IndexingBudget, InvertedIndex, TextCollection,
+};
+use riposte::index::search::{IndexQuery, QueryPart, SearchOptions};
 use riposte::index::similarity::Similarity;
 use riposte_eval::{DocId, Stance};
 
@@ -28,8 +30,8 @@ pub fn words(chance: &mut Chance, count: usize) -> String {
     words.collect()
 }
 
-pub fn effort(threads: usize) -> Effort {
-    Effort { threads, bytes: 1 }
+pub fn effort(threads: usize) -> IndexingBudget {
+    IndexingBudget { threads, bytes: 1 }
 }
 
 /// A collection with this number of arguments.
@@ -56,7 +58,7 @@ pub fn ranked(index: &InvertedIndex) -> anyhow::Result<(Vec<ScoredDoc>, Vec<Vec<
         let parts = [(0, 1.0), (1, 0.5)];
         let parts =
             parts.map(|(field, weight)| QueryPart::of_text(field, weight, &mut analyzer, &words));
-        let query = Query {
+        let query = IndexQuery {
             parts: parts.to_vec(),
         };
         let found = index.search(
@@ -146,7 +148,7 @@ fn another_program_that_uses_tantivy_can_search_the_index() {
         ..SearchOptions::default()
     };
     let found = own
-        .search(&Query { parts: vec![part] }, &BM25, options)
+        .search(&IndexQuery { parts: vec![part] }, &BM25, options)
         .unwrap();
     assert!(
         count > 20 && count == found.len(),
@@ -165,7 +167,7 @@ fn an_index_that_four_threads_open_is_built_once_and_an_outdated_one_says_why() 
         for _ in 0..4 {
             scope.spawn(|| {
                 let mut progress = false;
-                let mut told = |event| progress |= matches!(event, Event::Progress { .. });
+                let mut told = |event| progress |= matches!(event, IndexEvent::Progress { .. });
                 let index = InvertedIndex::open_or_build(
                     &collection,
                     &analyzer,
@@ -184,7 +186,7 @@ fn an_index_that_four_threads_open_is_built_once_and_an_outdated_one_says_why() 
     let mut told = |event| events.push(event);
     let other = "stem=porter".parse().unwrap();
     InvertedIndex::open_or_build(&collection, &other, &place, effort(1), &mut told).unwrap();
-    assert_eq!(events[0], Event::Outdated("it has another analyzer"));
+    assert_eq!(events[0], IndexEvent::Outdated("it has another analyzer"));
 }
 
 #[test]
@@ -237,7 +239,7 @@ fn an_index_is_used_while_nothing_has_changed_and_is_built_anew_otherwise() {
         &collection,
         &analyzer,
         &other,
-        Effort::default(),
+        IndexingBudget::default(),
         &mut |_| {},
     );
     let error = message(refused);

@@ -8,8 +8,8 @@ use riposte::evidence;
 use riposte::evidence::PageEvidence;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
-use riposte::evidence::store::{Made, Record, Store};
-use riposte::index::images::{self, Field, ImageIndex, Updated};
+use riposte::evidence::store::{NewEvidence, Provenance, Store};
+use riposte::index::images::{self, Field, ImageIndex, IndexChanges};
 use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
 
@@ -49,13 +49,13 @@ impl Evidence {
             ..PageEvidence::default()
         };
         let made = |producer: &'static str| {
-            let made = Made {
+            let made = Provenance {
                 producer: producer.to_owned(),
-                ..Made::default()
+                ..Provenance::default()
             };
             (producer, made)
         };
-        let record = Record {
+        let record = NewEvidence {
             evidence: evidence::Evidence {
                 id: DocId(id.to_owned()),
                 pages: vec![page],
@@ -80,7 +80,7 @@ impl Evidence {
         self.words.remove(id);
     }
 
-    pub fn index(&mut self, dir: &Path) -> (ImageIndex, Updated) {
+    pub fn index(&mut self, dir: &Path) -> (ImageIndex, IndexChanges) {
         let (corpus, updated) = images::open(
             &mut self.store,
             dir,
@@ -121,7 +121,7 @@ fn an_updated_index_of_images_ranks_as_one_built_anew() {
     let (_, updated) = evidence.index(&kept);
     assert_eq!((updated.added, updated.removed), (60, 0));
     let (_, updated) = evidence.index(&kept);
-    assert_eq!(updated, Updated::default(), "nothing has changed");
+    assert_eq!(updated, IndexChanges::default(), "nothing has changed");
     let mut next = 60;
     for round in 0..100 {
         let before = evidence.words.clone();
@@ -146,7 +146,7 @@ fn an_updated_index_of_images_ranks_as_one_built_anew() {
         let (index, updated) = evidence.index(&kept);
         let is_new = |(id, words): &(&String, &(String, String))| before.get(*id) != Some(*words);
         let is_gone = |id: &&String| !evidence.words.contains_key(*id);
-        let expected = Updated {
+        let expected = IndexChanges {
             added: evidence.words.iter().filter(is_new).count(),
             removed: before.keys().filter(is_gone).count(),
         };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::evidence::store::Store;
-use riposte::index::images::{self, ImageIndex, Updated};
+use riposte::index::images::{self, ImageIndex, IndexChanges};
 use riposte::index::inverted::{self, IndexKind, TextCollection};
 use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
@@ -187,7 +187,7 @@ fn an_update_killed_at_thirty_moments_gives_the_same_scores_afterwards() {
                 &mut |_| (),
             )
             .unwrap();
-            assert_eq!(updated, Updated::default(), "kill {kill}");
+            assert_eq!(updated, IndexChanges::default(), "kill {kill}");
             let ids = words.keys().cloned().map(DocId);
             let found = scores(&ImageIndex::new(corpus, ids));
             assert!(found == expected, "kill {kill}");

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use riposte::weights::{
-    Catalogue, FetchReport, ModelStatus, Models, Outcome, Progress, Trust, fetch, list,
+    FetchOutcome, FetchReport, ModelCatalogue, ModelStatus, Models, ProgressDisplay, Trust, fetch,
+    list,
 };
 use sha2::{Digest, Sha256};
 
@@ -39,7 +40,7 @@ fn models(dir: &Path, files: &[(&str, String, Vec<String>)]) -> Models {
             sources.join(", ")
         );
     }
-    Models::with_catalogue(dir, Catalogue::parse(&toml).unwrap())
+    Models::with_catalogue(dir, ModelCatalogue::parse(&toml).unwrap())
 }
 
 fn pinned(body: &[u8]) -> String {
@@ -47,13 +48,13 @@ fn pinned(body: &[u8]) -> String {
 }
 
 fn fetch_all(models: &Models) -> FetchReport {
-    fetch(models, &[], &Progress::default()).unwrap()
+    fetch(models, &[], &ProgressDisplay::default()).unwrap()
 }
 
 /// The reasons why the sources of the first file failed.
 fn reasons(report: &FetchReport) -> Vec<String> {
     match &report.files[0].outcome {
-        Outcome::Failed { tried } => tried.iter().map(|of| of.why.clone()).collect(),
+        FetchOutcome::Failed { tried } => tried.iter().map(|of| of.why.clone()).collect(),
         other => panic!("{other:?}"),
     }
 }
@@ -113,7 +114,7 @@ fn a_fetched_model_is_ready_and_is_not_fetched_again() {
 
     let report = fetch_all(&models);
     assert_eq!(report.exit_code(), 0);
-    let fetched = Outcome::Fetched {
+    let fetched = FetchOutcome::Fetched {
         bytes: 20_000,
         from: url,
     };
@@ -129,9 +130,9 @@ fn a_fetched_model_is_ready_and_is_not_fetched_again() {
     assert_eq!(model.trust, Trust::Pinned);
     assert_eq!(server.requests(), ["/a"]);
 
-    assert_eq!(fetch_all(&models).files[0].outcome, Outcome::Installed);
+    assert_eq!(fetch_all(&models).files[0].outcome, FetchOutcome::Installed);
     assert_eq!(server.requests(), [""; 0]);
-    assert!(fetch(&models, &["n".into()], &Progress::default()).is_err());
+    assert!(fetch(&models, &["n".into()], &ProgressDisplay::default()).is_err());
     assert!(models.find("n").is_err());
 }
 
@@ -413,7 +414,7 @@ fn an_unpinned_file_put_there_by_hand_is_trusted_on_first_use_but_replaced_by_fe
         "this publisher sends no checksum"
     );
     // this fetch records the source of the file
-    assert_eq!(fetch_all(&models).files[0].outcome, Outcome::Installed);
+    assert_eq!(fetch_all(&models).files[0].outcome, FetchOutcome::Installed);
 }
 
 #[test]
@@ -458,7 +459,7 @@ fn the_table_of_models_says_what_is_installed_and_what_is_damaged() {
 /// Computes all checksums: riposte itself would read the checksums that it has stored.
 #[test]
 fn models_of_this_machine_have_the_bytes_of_the_catalogue() {
-    for entry in Catalogue::embedded().unwrap().entries() {
+    for entry in ModelCatalogue::embedded().unwrap().entries() {
         let Some(model) = need(Model(&entry.name)) else {
             continue;
         };

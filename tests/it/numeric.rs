@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use image::RgbImage;
 use riposte::collection::images::ImageCollection;
 use riposte::evidence::channel::{Extractor, Precision};
-use riposte::evidence::extract::{Extent, GROUP, Shard, Tools, extract};
-use riposte::evidence::ocr::backend::{Backend, Runtime};
+use riposte::evidence::extract::{ExtractionScope, Extractors, GROUP, Shard, extract};
+use riposte::evidence::ocr::backend::{NetworkBackend, PartRuntime};
 use riposte::evidence::ocr::{OcrLine, PpOcr, Script, TextReader};
 use riposte::evidence::store::{self, Store};
 use riposte::lazy::Lazy;
@@ -30,12 +30,12 @@ fn sample() -> PathBuf {
 
 /// A reader that finds one line in each image, and reports that it computes in these numbers.
 struct Stub {
-    backends: [Backend; 1],
+    backends: [NetworkBackend; 1],
     reads: Arc<AtomicUsize>,
 }
 
 impl TextReader for Stub {
-    fn backends(&self) -> &[Backend] {
+    fn backends(&self) -> &[NetworkBackend] {
         &self.backends
     }
 
@@ -50,16 +50,16 @@ impl TextReader for Stub {
     }
 }
 
-fn stub(producer: &str, numeric: Numeric) -> Tools {
+fn stub(producer: &str, numeric: Numeric) -> Extractors {
     counting(Arc::default(), producer, numeric)
 }
 
 /// A reader that counts the images that are read.
-fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Tools {
+fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Extractors {
     let load = move || {
-        let backend = Backend {
+        let backend = NetworkBackend {
             network: "recogniser",
-            convolutions: Runtime::Conv(numeric),
+            convolutions: PartRuntime::Conv(numeric),
             output_layer: None,
         };
         let reader: Box<dyn TextReader> = Box::new(Stub {
@@ -69,7 +69,7 @@ fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Tools 
         Ok(reader)
     };
     let mut reader = Some(Lazy::new(producer.to_owned(), load));
-    let tools = Tools::new(CHANNELS, |channel| match (channel.name(), channel.role()) {
+    let tools = Extractors::new(CHANNELS, |channel| match (channel.name(), channel.role()) {
         ("ocr", _) => Ok(reader
             .take()
             .map(|reader| Box::new(reader) as Box<dyn Extractor>)),
@@ -80,13 +80,13 @@ fn counting(reads: Arc<AtomicUsize>, producer: &str, numeric: Numeric) -> Tools 
 }
 
 /// Extracts the evidence of the sample's first images. Returns the number of images for which something was computed.
-fn extract_sample(store: &mut Store, tools: &Tools) -> usize {
+fn extract_sample(store: &mut Store, tools: &Extractors) -> usize {
     extract_first(&sample(), IMAGES, store, tools)
 }
 
-fn extract_first(input: &Path, images: usize, store: &mut Store, tools: &Tools) -> usize {
+fn extract_first(input: &Path, images: usize, store: &mut Store, tools: &Extractors) -> usize {
     let collection = ImageCollection::open(input).unwrap();
-    let extent = Extent {
+    let extent = ExtractionScope {
         shard: Shard::WHOLE,
         limit: Some(images),
         threads: 1,
@@ -113,7 +113,7 @@ fn another_numeric_alone_recomputes_nothing_and_another_producer_does() {
     let floats = BTreeMap::from([(Some(Numeric::Float), IMAGES)]);
     assert_eq!(recorded(&store), floats);
     let (id, _) = store.text_hashes().unwrap().remove(0);
-    let expected = store::Backend {
+    let expected = store::ChannelBackend {
         name: "recogniser conv float".to_owned(),
         numeric: Numeric::Float,
     };
@@ -243,15 +243,15 @@ fn the_convolution_runtime_computes_both_networks_of_the_real_ppocr() {
         let (det, rec) = (model.path("det.onnx"), model.path("rec.onnx"));
         let reader = PpOcr::load(&det, &rec, mode, Script::Latin).unwrap();
         let expected = [
-            Backend {
+            NetworkBackend {
                 network: "detector",
-                convolutions: Runtime::Conv(numeric),
+                convolutions: PartRuntime::Conv(numeric),
                 output_layer: None,
             },
-            Backend {
+            NetworkBackend {
                 network: "recogniser",
-                convolutions: Runtime::Conv(numeric),
-                output_layer: Some(Runtime::Conv(numeric)),
+                convolutions: PartRuntime::Conv(numeric),
+                output_layer: Some(PartRuntime::Conv(numeric)),
             },
         ];
         assert_eq!(reader.backends(), expected);

@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 use riposte::reading::stance_encoder::StanceEncoder;
-use riposte::score::object_stance::{Belief, Model, Objects, PREFERENCE};
+use riposte::score::object_stance::{Belief, ObjectStanceModel, Objects, PREFERENCE};
 use riposte_eval::ObjectStance::{First, Neutral, No, Second};
 
 use crate::stance_encoder::real;
 
 /// The belief from the words of a passage, without an encoder.
 fn belief(first: &str, second: &str, passage: &str) -> Belief {
-    Model::committed().belief(&Objects::new(first, second), passage, None)
+    ObjectStanceModel::committed().belief(&Objects::new(first, second), passage, None)
 }
 
 fn belief_by_encoder(model: &StanceEncoder, objects: &Objects, passage: &str) -> Belief {
@@ -20,7 +20,7 @@ fn belief_by_encoder(model: &StanceEncoder, objects: &Objects, passage: &str) ->
         .map(|text| (PREFERENCE, text.as_str()))
         .collect();
     let logits = model.logits(&pairs).unwrap();
-    Model::committed().belief(objects, passage, Some(logits.as_chunks::<2>().0))
+    ObjectStanceModel::committed().belief(objects, passage, Some(logits.as_chunks::<2>().0))
 }
 
 /// Passages that prefer cats to dogs.
@@ -101,7 +101,7 @@ fn a_list_of_links_takes_no_stance_and_praise_of_both_is_neutral() {
 #[test]
 fn probabilities_are_explained() {
     let objects = Objects::new("cats", "dogs");
-    let opened = Model::committed().explain(&objects, FOR_CATS[0], None);
+    let opened = ObjectStanceModel::committed().explain(&objects, FOR_CATS[0], None);
     let belief = belief("cats", "dogs", FOR_CATS[0]);
     assert_eq!(
         (opened.name(), opened.value()),
@@ -139,7 +139,7 @@ proptest! {
     ) {
         let passage = words.join(" ");
         let objects = Objects::new("cats", "dogs");
-        let model = Model::committed();
+        let model = ObjectStanceModel::committed();
         let as_is = model.belief(&objects, &passage, None);
         prop_assert!((as_is.probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let other = model.belief(&objects.swapped(), &passage, None);
@@ -152,7 +152,7 @@ proptest! {
         let passage = format!("{a} is better than {b}. {text} {b}'s");
         let objects = Objects::new(&a, &b);
         objects.masked(&passage);
-        let belief = Model::committed().belief(&objects, &passage, None);
+        let belief = ObjectStanceModel::committed().belief(&objects, &passage, None);
         prop_assert!(belief.probabilities.iter().all(|p| (0.0..=1.0).contains(p)));
     }
 }
@@ -214,10 +214,10 @@ fn weights_that_would_favour_an_object_are_refused() {
         1,
     );
     assert_ne!(biased, weights);
-    let said = format!("{:#}", Model::parse(&biased).unwrap_err());
+    let said = format!("{:#}", ObjectStanceModel::parse(&biased).unwrap_err());
     assert!(said.contains("its bias and means must be 0"), "{said}");
     let lacking = weights.replacen("\"choices\" =", "\"other\" =", 1);
-    let said = format!("{:#}", Model::parse(&lacking).unwrap_err());
+    let said = format!("{:#}", ObjectStanceModel::parse(&lacking).unwrap_err());
     assert!(said.contains("\"other\" is not a feature"), "{said}");
-    assert!(Model::parse("").is_err());
+    assert!(ObjectStanceModel::parse("").is_err());
 }

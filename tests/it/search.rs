@@ -7,12 +7,12 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::portal::Portal;
 use riposte::index::ScoredDoc;
 use riposte::index::feedback::Rm3;
-use riposte::index::inverted::{Effort, InvertedIndex, Marks, TextCollection};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, Marks, TextCollection};
 use riposte::index::options::PortalSet;
-use riposte::index::search::{Query, QueryPart, SearchOptions};
+use riposte::index::search::{IndexQuery, QueryPart, SearchOptions};
 use riposte::index::similarity::{FieldCounts, Similarity, TermCounts};
 use riposte::index::wordnet::WordNet;
-use riposte::systems::proximity::{Pairs, PairsOf};
+use riposte::systems::proximity::{PairsOf, TermPairs};
 use riposte_eval::DocId;
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn build_with(
     threads: usize,
 ) -> InvertedIndex {
     let analyzer = analyzer.parse().unwrap();
-    let effort = Effort {
+    let effort = IndexingBudget {
         threads,
         // very little memory, so even a small collection has several segments
         bytes: 1,
@@ -62,12 +62,12 @@ fn build_with(
     InvertedIndex::open_or_build(collection, &analyzer, dir, effort, &mut |_| {}).unwrap()
 }
 
-pub fn query(index: &InvertedIndex, parts: &[(&str, f64, &str)]) -> Query {
+pub fn query(index: &InvertedIndex, parts: &[(&str, f64, &str)]) -> IndexQuery {
     let mut analyzer = index.meta().analyzer.build();
     let part = |(field, weight, text): &(&str, f64, &str)| {
         QueryPart::of_text(index.field(field).unwrap(), *weight, &mut analyzer, text)
     };
-    Query {
+    IndexQuery {
         parts: parts.iter().map(part).collect(),
     }
 }
@@ -253,7 +253,7 @@ fn zipf(
 /// Ranks documents with the formulas, without an index: counts each term of the query in each document.
 fn ranked_by_hand(
     documents: &[(String, [Vec<String>; 2])],
-    query: &Query,
+    query: &IndexQuery,
     similarity: &Similarity,
 ) -> Vec<ScoredDoc> {
     let tf = |words: &[String], term: &str| words.iter().filter(|word| *word == term).count();
@@ -443,7 +443,7 @@ fn parts_that_must_match_and_marks_exclude_documents() {
     );
 
     let found = |parts: Vec<QueryPart>, options: SearchOptions| {
-        let ranking = index.search(&Query { parts }, &BM25, options).unwrap();
+        let ranking = index.search(&IndexQuery { parts }, &BM25, options).unwrap();
         let mut found: Vec<String> = ranking.into_iter().map(|f| f.doc.0).collect();
         found.sort();
         found.join("")
@@ -498,11 +498,15 @@ fn parts_that_must_match_and_marks_exclude_documents() {
     assert_eq!(found(vec![], ALL), "");
 
     let explained = index
-        .explain(&Query { parts: vec![body] }, &BM25, &doc("d"))
+        .explain(&IndexQuery { parts: vec![body] }, &BM25, &doc("d"))
         .unwrap();
     assert_eq!((explained.value(), explained.parts().len()), (0.0, 0));
-    assert!(index.explain(&Query::default(), &BM25, &doc("x")).is_err());
-    let wrong = Query {
+    assert!(
+        index
+            .explain(&IndexQuery::default(), &BM25, &doc("x"))
+            .is_err()
+    );
+    let wrong = IndexQuery {
         parts: vec![QueryPart::new(0, f64::NAN)],
     };
     assert!(index.search(&wrong, &BM25, ALL).is_err());
@@ -522,7 +526,7 @@ fn feedback_pairs_and_second_scores() {
     let ranking = index.search(&asked, &BM25, ALL).unwrap();
     // equal scores are ordered by id
     assert_eq!(ids(&ranking), ["far", "near", "wage"]);
-    let pairs = Pairs {
+    let pairs = TermPairs {
         of: PairsOf::AdjacentTerms,
         slop: 2,
         weight: 0.5,
@@ -562,7 +566,7 @@ fn feedback_pairs_and_second_scores() {
         );
     }
     assert!(ids(&index.search(&expanded, &BM25, ALL).unwrap()).contains(&"other"));
-    let must = Query {
+    let must = IndexQuery {
         parts: vec![tax.parts[0].clone().must()],
     };
     let expanded = index.with_feedback(&must, &BM25, rm3, ALL).unwrap();

@@ -11,8 +11,8 @@ use riposte::collection::{Fault, FaultKind};
 use riposte::evidence::clip::Slot;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
-use riposte::evidence::picture::Picture;
-use riposte::evidence::store::{Made, Record, Store, is_damaged_record};
+use riposte::evidence::picture::PictureStatistics;
+use riposte::evidence::store::{NewEvidence, Provenance, Store, is_damaged_record};
 use riposte::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
 use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
@@ -37,7 +37,7 @@ pub(crate) fn small_store(path: &Path, documents: usize) {
 }
 
 /// Each kind of evidence about an invented document.
-fn record(c: &mut Chance, n: usize) -> Record {
+fn record(c: &mut Chance, n: usize) -> NewEvidence {
     let vector = |chance: &mut Chance| -> Vec<f32> {
         (0..64).map(|_| chance.fraction() as f32 - 0.5).collect()
     };
@@ -61,7 +61,7 @@ fn record(c: &mut Chance, n: usize) -> Record {
         corners: [(1.0, 2.5); 4],
         block: 0,
     };
-    let picture = Picture {
+    let picture = PictureStatistics {
         width: 640,
         phash: n as u64,
         brightness: c.fraction() as f32,
@@ -115,7 +115,7 @@ fn record(c: &mut Chance, n: usize) -> Record {
         .map(|channel| (channel.name(), made(channel.name())))
         .collect::<BTreeMap<_, _>>();
     made.get_mut("afinn").unwrap().faults.push(fault);
-    Record {
+    NewEvidence {
         evidence: Evidence {
             id: DocId(format!("I{n:016x}")),
             url: format!("https://example.org/{n}.png"),
@@ -134,10 +134,10 @@ fn record(c: &mut Chance, n: usize) -> Record {
     }
 }
 
-fn made(producer: &str) -> Made {
-    Made {
+fn made(producer: &str) -> Provenance {
+    Provenance {
         producer: producer.to_owned(),
-        ..Made::default()
+        ..Provenance::default()
     }
 }
 
@@ -350,7 +350,7 @@ fn a_batch_of_records_can_be_larger_than_the_store() {
     let home = TempDir::new().unwrap();
     let path = home.path().join("e.sqlite");
     let mut chance = Chance(17);
-    let records: Vec<Record> = (0..12_000).map(|n| record(&mut chance, n)).collect();
+    let records: Vec<NewEvidence> = (0..12_000).map(|n| record(&mut chance, n)).collect();
     let mut store = Store::open(&path, CHANNELS).unwrap();
     store.write(&records).unwrap();
     assert_eq!(store.stored_documents().unwrap().len(), records.len());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use riposte::reading::cross::Cross;
+use riposte::reading::cross::CrossEncoder;
 use riposte_nn::transformer::Backend;
 use serde_json::{Value, json};
 
@@ -511,7 +511,7 @@ fn a_cross_encoder_reranks_the_top_and_its_scores_are_stored() {
     assert_eq!(first["score"]["parts"][1]["name"], "cross", "{first}");
 
     let order = documents(&with, "1");
-    let model = Cross::load(&from, "sha", Backend::default()).unwrap();
+    let model = CrossEncoder::load(&from, "sha", Backend::default()).unwrap();
     let texts: Vec<&str> = order
         .iter()
         .map(|id| {

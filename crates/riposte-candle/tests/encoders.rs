@@ -7,7 +7,7 @@ use image::{Rgb, RgbImage};
 use need::{Kind, Thing, need};
 use riposte::evidence::clip::{Clip, Pixels};
 use riposte::evidence::sentence::Sentences;
-use riposte::reading::cross::Cross;
+use riposte::reading::cross::CrossEncoder;
 use riposte::reading::stance_encoder::{OUTPUTS, StanceEncoder};
 use riposte::weights::{CheckedModel, ModelStatus, Models};
 use riposte_nn::conv::Numeric;
@@ -125,7 +125,7 @@ fn scores_of_a_cross_encoder_are_those_of_sentence_transformers() {
         score: f32,
     }
     let expected: Vec<Pair> = values("tiny-cross.json");
-    let model = Cross::load(&reference("tiny-cross"), "sha", CANDLE).unwrap();
+    let model = CrossEncoder::load(&reference("tiny-cross"), "sha", CANDLE).unwrap();
     for pair in &expected {
         let score = model.score(&pair.topic, &[&pair.text]).unwrap();
         agree(&pair.text, &score, &[pair.score]);

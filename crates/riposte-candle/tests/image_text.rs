@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use image::{Rgb, RgbImage};
-use riposte::evidence::clip::{Clip, Likeness, Pixels};
+use riposte::evidence::clip::{Clip, ImageTextLikeness, Pixels};
 use riposte_nn::conv::Numeric;
 use riposte_nn::transformer::Backend;
 use serde::Deserialize;
@@ -187,8 +187,8 @@ fn vectors_and_likeness_are_those_of_the_frameworks() {
                 }
             }
             let found = match model.likeness() {
-                Likeness::Softmax { scale } => vec![scale],
-                Likeness::Sigmoid { scale, bias } => vec![scale, bias],
+                ImageTextLikeness::Softmax { scale } => vec![scale],
+                ImageTextLikeness::Sigmoid { scale, bias } => vec![scale, bias],
             };
             assert_eq!(found.len(), values.likeness.len(), "{name}");
             for (found, expected) in found.iter().zip(&values.likeness) {

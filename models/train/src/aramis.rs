@@ -10,9 +10,9 @@ use riposte::collection::images::GivenTexts;
 use riposte::evidence::sentiment::Vader;
 use riposte::evidence::{PartValue, TextPart, ocr_text, picture};
 use riposte::index::analyzer::Analyzer;
-use riposte::index::images::{Image, text_box, text_map};
+use riposte::index::images::{ImageEvidence, text_box, text_map};
 use riposte::recipes::image_approach::ImageApproach;
-use riposte::systems::aramis::layers::Dense;
+use riposte::systems::aramis::layers::DenseLayer;
 use riposte::systems::aramis::networks::{
     ArgumentInputs, ArgumentNetwork, StanceNetwork, side, stance_inputs, tokens,
 };
@@ -111,7 +111,7 @@ fn numbers(row: &[f64]) -> String {
     rounded.join(", ")
 }
 
-fn write_layers(text: &mut String, name: &str, layers: &[Dense]) {
+fn write_layers(text: &mut String, name: &str, layers: &[DenseLayer]) {
     let _ = writeln!(text, "{name} = [");
     for layer in layers {
         let _ = writeln!(text, "  {{ weights = [");
@@ -183,7 +183,7 @@ fn examples(tweets: &[Tweet], judged: &[Judged], analyzer: &Analyzer) -> Result<
 }
 
 /// The evidence of a tweet's picture, with the tweet as the words around it.
-fn image_of(tweet: &Tweet) -> Result<Image> {
+fn image_of(tweet: &Tweet) -> Result<ImageEvidence> {
     let decoded = picture::decode(&fs::read(&tweet.image)?)?;
     let picture = picture::measure(&decoded.image, &tweet.lines);
     let ocr = ocr_text(&tweet.lines);
@@ -194,7 +194,7 @@ fn image_of(tweet: &Tweet) -> Result<Image> {
         part,
         value: vader.compound(text),
     };
-    Ok(Image {
+    Ok(ImageEvidence {
         given: GivenTexts::default(),
         id: DocId(tweet.image.display().to_string()),
         vader: vec![

@@ -1,7 +1,7 @@
 //! Learning the weights of the networks of Aramis: gradients, and Adam with early stopping and decay of weights.
 
 use riposte::score::logistic;
-use riposte::systems::aramis::layers::{Dense, activations, relu};
+use riposte::systems::aramis::layers::{DenseLayer, activations, relu};
 use riposte::systems::aramis::networks::{
     ArgumentInputs, ArgumentNetwork, COLOUR_SIZES, GRID, MAP_SIZES, STANCE_INPUTS, STANCE_SIZES,
     StanceNetwork, TRUNK_SIZES,
@@ -60,14 +60,14 @@ pub trait Learner {
 }
 
 /// Random weights as in Keras: uniform between -r and r, the root of 6 / (inputs + outputs). Biases are 0.
-fn drawn(sizes: &[usize], random: &mut Random) -> Vec<Dense> {
+fn drawn(sizes: &[usize], random: &mut Random) -> Vec<DenseLayer> {
     let layer = |size: &[usize]| {
         let limit = (6.0 / (size[0] + size[1]) as f64).sqrt();
         let mut row = || {
             let weight = |_| (2.0 * random.fine_fraction() - 1.0) * limit;
             (0..size[0]).map(weight).collect()
         };
-        Dense {
+        DenseLayer {
             weights: (0..size[1]).map(|_| row()).collect(),
             bias: vec![0.0; size[1]],
         }
@@ -75,7 +75,7 @@ fn drawn(sizes: &[usize], random: &mut Random) -> Vec<Dense> {
     sizes.windows(2).map(layer).collect()
 }
 
-fn weights_of(layers: &mut [Dense]) -> impl Iterator<Item = &mut f64> {
+fn weights_of(layers: &mut [DenseLayer]) -> impl Iterator<Item = &mut f64> {
     layers.iter_mut().flat_map(|layer| {
         let weights = layer.weights.iter_mut().flatten();
         weights.chain(&mut layer.bias)
@@ -85,10 +85,10 @@ fn weights_of(layers: &mut [Dense]) -> impl Iterator<Item = &mut f64> {
 /// Adds the gradient of the layers to `gradient`, given their [`activations`] and the gradient with respect to their outputs. Returns the
 /// gradient with respect to their inputs.
 fn backward(
-    layers: &[Dense],
+    layers: &[DenseLayer],
     activations: &[Vec<f64>],
     outputs: &[f64],
-    gradient: &mut [Dense],
+    gradient: &mut [DenseLayer],
 ) -> Vec<f64> {
     let mut slope = outputs.to_vec();
     for at in (0..layers.len()).rev() {

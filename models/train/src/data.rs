@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use flate2::read::MultiGzDecoder;
 use riposte::collection::read_topics;
-use riposte::reading::stance_encoder::Class;
+use riposte::reading::stance_encoder::StanceClass;
 use riposte_claims::claims;
 use riposte_eval::qrels::{self, Qrels};
 use riposte_eval::{DocId, ObjectStance, TopicId};
@@ -467,7 +467,7 @@ pub struct Challenge {
     pub phenomenon: String,
     pub claim: String,
     pub text: String,
-    pub class: Class,
+    pub class: StanceClass,
 }
 
 /// The pairs of `tests/it/data/stance/challenge-PART.tsv`: `learn` or `kept`.
@@ -505,9 +505,9 @@ fn hard_pairs(path: &Path) -> Result<Vec<Challenge>> {
             claim: claim.to_owned(),
             text: text.to_owned(),
             class: match answer {
-                "pro" => Class::Pro,
-                "con" => Class::Con,
-                "neither" => Class::Neither,
+                "pro" => StanceClass::Pro,
+                "con" => StanceClass::Con,
+                "neither" => StanceClass::Neither,
                 _ => return None,
             },
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::{Context, Result, ensure};
-use riposte::score::linear::{Linear, LinearText, MAX_DEVIATIONS, Weight};
+use riposte::score::linear::{FeatureWeight, LogisticLayout, LogisticModel, MAX_DEVIATIONS};
 use riposte::score::logistic;
 
 /// Maximum number of Newton steps. Each step squares the error, so a fit that needs more steps has faulty data.
@@ -163,9 +163,9 @@ pub fn fit(
     targets: &[f64],
     penalty: f64,
     odd: bool,
-) -> Result<LinearText> {
+) -> Result<LogisticLayout> {
     let count = rows.len().max(1) as f64;
-    let mut weights: Vec<Weight> = (0..names.len())
+    let mut weights: Vec<FeatureWeight> = (0..names.len())
         .map(|n| {
             let column = rows.iter().map(|row| row[n]);
             let mean = if odd {
@@ -174,7 +174,7 @@ pub fn fit(
                 rounded(column.clone().sum::<f64>() / count)
             };
             let square = column.map(|x| (x - mean).powi(2)).sum::<f64>() / count;
-            Weight {
+            FeatureWeight {
                 mean,
                 // a constant feature gets no weight
                 deviation: rounded(square.sqrt()).max(1e-3),
@@ -202,7 +202,7 @@ pub fn fit(
     for (weight, learned) in weights.iter_mut().zip(learned) {
         weight.weight = rounded(learned);
     }
-    Ok(LinearText {
+    Ok(LogisticLayout {
         bias: rounded(bias),
         features: names.iter().map(|n| (*n).to_owned()).zip(weights).collect(),
     })
@@ -212,14 +212,14 @@ pub fn fit(
 ///
 /// # Errors
 /// The weights are not those of the named features.
-pub fn model(text: &LinearText, names: &[&'static str]) -> Result<Linear> {
-    Linear::new(text.clone(), names)
+pub fn model(text: &LogisticLayout, names: &[&'static str]) -> Result<LogisticModel> {
+    LogisticModel::new(text.clone(), names)
 }
 
 /// The weights as a TOML table, in the order of the names.
-pub fn table(title: &str, text: &LinearText, names: &[&'static str]) -> String {
+pub fn table(title: &str, text: &LogisticLayout, names: &[&'static str]) -> String {
     let mut out = format!("\n[{title}]\nbias = {}\n\n[{title}.features]\n", text.bias);
-    let features: &BTreeMap<String, Weight> = &text.features;
+    let features: &BTreeMap<String, FeatureWeight> = &text.features;
     for (name, w) in names.iter().filter_map(|n| features.get_key_value(*n)) {
         let _ = writeln!(
             out,

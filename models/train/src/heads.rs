@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::sentiment::{Afinn, Vader};
 use riposte::reading::pieces::ClaimedPieces;
-use riposte::reading::stance_encoder::{Class, StanceEncoder};
+use riposte::reading::stance_encoder::{StanceClass, StanceEncoder};
 use riposte::score::object_stance::{self, Objects, PREFERENCE};
-use riposte::score::text_stance::Model;
+use riposte::score::text_stance::TextStanceModel;
 use riposte::weights::{ModelStatus, Models};
 use riposte_eval::ObjectStance;
 
@@ -49,7 +49,7 @@ pub fn run(options: &Options) -> Result<()> {
         _ => None,
     };
     let vader = Vader::new();
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     println!(
         "| development part | texts | majority | VADER | AFINN | frozen vectors | words | stance encoder | together | ECE |\n\
          |---|---|---|---|---|---|---|---|---|---|"
@@ -89,7 +89,7 @@ pub fn run(options: &Options) -> Result<()> {
             .iter()
             .map(|reading| {
                 let s = reading.stances(model);
-                (s.pro_of_sides(), reading.class == Class::Pro)
+                (s.pro_of_sides(), reading.class == StanceClass::Pro)
             })
             .collect();
         let together = answers.iter().map(|(probability, _)| *probability > 0.5);
@@ -117,7 +117,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Prints the figures of comments and tweets about targets, as weights read them that have not learned from them.
-fn targets(inputs: &Inputs, model: &Model) -> Result<()> {
+fn targets(inputs: &Inputs, model: &TextStanceModel) -> Result<()> {
     println!(
         "\n| texts about targets | texts | three classes | PRO and CON of three | ECE | PRO against CON | ECE |\n|---|---|---|---|---|---|---|"
     );
@@ -162,11 +162,11 @@ fn qualities(dir: &Path, encoder: &StanceEncoder) -> Result<()> {
 }
 
 /// Prints the macro-F1 of the three classes on the hard pairs, by phenomenon. The encoder was trained on the part `learn`.
-fn challenges(encoder: &StanceEncoder, model: &Model) -> Result<()> {
+fn challenges(encoder: &StanceEncoder, model: &TextStanceModel) -> Result<()> {
     println!(
         "\n| phenomenon | pairs to learn from | macro-F1 | pairs kept back | macro-F1 |\n|---|---|---|---|---|"
     );
-    let mut parts: Vec<Vec<(String, Class, Class)>> = Vec::new();
+    let mut parts: Vec<Vec<(String, StanceClass, StanceClass)>> = Vec::new();
     for part in ["learn", "kept"] {
         let rows = data::challenges(part)?;
         let texts = rows.iter();
@@ -175,11 +175,11 @@ fn challenges(encoder: &StanceEncoder, model: &Model) -> Result<()> {
         let answers = rows.iter().zip(&logits).map(|(row, logits)| {
             let s = model.stances(&row.claim, &row.text, Some(logits));
             let found = if s.neither >= s.pro.max(s.con) {
-                Class::Neither
+                StanceClass::Neither
             } else if s.pro > s.con {
-                Class::Pro
+                StanceClass::Pro
             } else {
-                Class::Con
+                StanceClass::Con
             };
             (row.phenomenon.clone(), row.class, found)
         });
@@ -192,7 +192,7 @@ fn challenges(encoder: &StanceEncoder, model: &Model) -> Result<()> {
         }
     }
     let cells = |keeps: &dyn Fn(&str) -> bool| -> String {
-        let cell = |answers: &Vec<(String, Class, Class)>| {
+        let cell = |answers: &Vec<(String, StanceClass, StanceClass)>| {
             let kept: Vec<_> = answers.iter().filter(|(name, ..)| keeps(name)).collect();
             let f1 = macro_f1(
                 kept.iter().map(|(_, truth, _)| *truth),
@@ -255,7 +255,7 @@ fn comparisons(dir: &Path, encoder: &StanceEncoder) -> Result<()> {
     let truth = || dev.iter().map(|c| c.first_is_better);
     let majority = macro_f1(truth(), dev.iter().map(|_| None));
     let encoder_alone = on_comparisons(encoder, &dev)?;
-    let model = object_stance::Model::committed();
+    let model = object_stance::ObjectStanceModel::committed();
     let mut found = Vec::new();
     for comparison in &dev {
         let [first, second] = &comparison.objects;

@@ -12,8 +12,8 @@ use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::store::Store;
 use riposte::evidence::{TextPart, ocr_text, picture};
-use riposte::index::images::Image;
-use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::images::ImageEvidence;
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
 use riposte::lazy::Lazy;
 use riposte::reading::clauses::clauses;
 use riposte::reading::clauses::picture::of_picture;
@@ -22,7 +22,7 @@ use riposte::reading::{self, Reader};
 use riposte::recipes::channels::CHANNELS;
 use riposte::recipes::text_approach::TextApproach;
 use riposte::score::argument::{PictureFeatures, argument_features, count_words};
-use riposte::score::text_stance::{Model, Stances};
+use riposte::score::text_stance::{Stances, TextStanceModel};
 use riposte::score::{logistic, logit};
 use riposte::texts::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use riposte::topic::question::{self, Question, TopicParts};
@@ -115,16 +115,16 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         )?),
         &retrieval.analyzer,
         &temporary.path().join("arguments.index"),
-        Effort::default(),
+        IndexingBudget::default(),
         &mut |_| (),
     )?;
     let arguments = Arguments {
         index: &index,
         retrieval,
     };
-    let installed = reading::Models {
-        pairs: Some(&encoder),
-        ..reading::Models::default()
+    let installed = reading::ReadingModels {
+        stance_encoder: Some(&encoder),
+        ..reading::ReadingModels::default()
     };
     let mut reading = Reading {
         reader: Reader::new(installed, outputs)?,
@@ -188,7 +188,7 @@ impl Reading<'_> {
             .reader
             .piece_logits(&asked, &mut |_| ())?
             .context("there is no encoder")?;
-        let model = Model::committed();
+        let model = TextStanceModel::committed();
         Ok(texts
             .iter()
             .zip(logits)
@@ -350,7 +350,7 @@ fn tweets(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
 /// A picture of images/sample with its judgement for a topic.
 pub struct Judged {
     pub topic: Topic,
-    pub image: Image,
+    pub image: ImageEvidence,
     pub on_topic: bool,
     /// Whether it is PRO, and whether it is CON.
     pub sides: [bool; 2],
@@ -382,7 +382,7 @@ pub fn judged_sample(data: &Path, evidence: &Path) -> Result<Vec<Judged>> {
                 continue;
             };
             let is = |stance| grades.stance(stance).is_some_and(|grade| grade > 0);
-            if let Some(image) = Image::read(&store, &entry.id, &[])? {
+            if let Some(image) = ImageEvidence::read(&store, &entry.id, &[])? {
                 found.push(Judged {
                     topic: topic.clone(),
                     image,

@@ -2,12 +2,12 @@
 //! from pairs of documents of one topic with different grades. The formulas are those of LightGBM's `lambdarank` with
 //! `lambdarank_norm=false`, but a feature can be split between any two of its values.
 
-use riposte::systems::trees::{Features, Node};
+use riposte::systems::trees::{FeatureValues, Node};
 
 /// The documents of a topic.
 pub struct Group {
     /// One row for each document.
-    pub features: Vec<Features>,
+    pub features: Vec<FeatureValues>,
     /// Their grades, from 0.
     pub grades: Vec<u32>,
 }
@@ -142,13 +142,13 @@ struct Split {
 }
 
 /// The value of a feature. A missing value is smaller than all others.
-fn value(row: &Features, feature: usize) -> f64 {
+fn value(row: &FeatureValues, feature: usize) -> f64 {
     row.get(feature).copied().flatten().unwrap_or(f64::MIN)
 }
 
 /// The best split of these rows; the first if several are equally good.
 fn best_split(
-    features: &[&Features],
+    features: &[&FeatureValues],
     gradients: &[Gradient],
     rows: &[usize],
     sum: Gradient,
@@ -196,7 +196,7 @@ fn between(low: f64, high: f64) -> f64 {
 }
 
 /// A tree that is fitted to the gradients: the leaf whose split has the largest gain is split first.
-fn tree(features: &[&Features], gradients: &[Gradient], growth: &Growth) -> Node {
+fn tree(features: &[&FeatureValues], gradients: &[Gradient], growth: &Growth) -> Node {
     enum Grown {
         Leaf(Gradient, usize),
         Split(usize, f64, usize, usize),
@@ -273,7 +273,7 @@ fn rounded(x: f64) -> f64 {
 }
 
 /// The value of the leaf that a document reaches.
-fn predict(tree: &Node, row: &Features) -> f64 {
+fn predict(tree: &Node, row: &FeatureValues) -> f64 {
     match tree {
         Node::Leaf { value } => *value,
         Node::Split {
@@ -295,7 +295,7 @@ fn predict(tree: &Node, row: &Features) -> f64 {
 
 /// Learns trees that rank the documents of each group by their grades.
 pub fn learn(groups: &[&Group], growth: &Growth) -> Vec<Node> {
-    let features: Vec<&Features> = groups.iter().flat_map(|group| &group.features).collect();
+    let features: Vec<&FeatureValues> = groups.iter().flat_map(|group| &group.features).collect();
     let mut scores = vec![0.0; features.len()];
     let mut trees = Vec::new();
     for _ in 0..growth.trees {

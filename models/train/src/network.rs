@@ -5,7 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use candle_core::{DType, Device, Tensor, Var};
-use riposte::reading::stance_encoder::{CLASSES, Class, HEAD_DENSE, HEAD_OUT, OUTPUTS, unpack};
+use riposte::reading::stance_encoder::{
+    CLASSES, HEAD_DENSE, HEAD_OUT, OUTPUTS, StanceClass, unpack,
+};
 use riposte_candle::{BatchShape, LayerOps, MASKED, layer_forward};
 use riposte_nn::checkpoint::Checkpoint;
 use riposte_nn::transformer::bert::{BARE, BertConfig};
@@ -48,7 +50,7 @@ pub struct Network {
 /// The labels of a pair. None where a label is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Target {
-    pub class: Option<Class>,
+    pub class: Option<StanceClass>,
     /// In [0, 1].
     pub quality: Option<f32>,
     /// In [0, 1].
@@ -281,7 +283,7 @@ mod tests {
             relevance: Some(1.0),
         };
         let rows = [
-            (&tokens[0], target(Some(Class::Con))),
+            (&tokens[0], target(Some(StanceClass::Con))),
             (&tokens[1], target(None)),
         ];
         let batch = Batch::new(&rows, longest);

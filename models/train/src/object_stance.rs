@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use riposte::collection::read_topics;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::score::object_stance::{
-    Cascade, CascadeText, Features, Objects, PREFERENCE, Reading, features, neutral_names, reading,
-    takes_names, which_names,
+    Cascade, CascadeText, ObjectStanceFeatures, Objects, PREFERENCE, SentencePreference, features,
+    neutral_names, reading, takes_names, which_names,
 };
 use riposte_eval::{ObjectStance, TopicId};
 
@@ -31,7 +31,7 @@ const DIVISIONS: u64 = 10;
 /// A judged passage.
 struct Row {
     topic: TopicId,
-    features: Features,
+    features: ObjectStanceFeatures,
     stance: ObjectStance,
 }
 
@@ -116,7 +116,8 @@ fn rows(dir: &Path, encoder: &StanceEncoder) -> Result<(Vec<Row>, Vec<Row>)> {
             .map(|text| (PREFERENCE, text.as_str()))
             .collect();
         let logits = encoder.logits(&pairs)?;
-        let readings: Vec<Reading> = logits.as_chunks::<2>().0.iter().map(reading).collect();
+        let readings: Vec<SentencePreference> =
+            logits.as_chunks::<2>().0.iter().map(reading).collect();
         for (rows, readings) in [
             (&mut lexical, None),
             (&mut with_encoder, Some(&readings[..])),
@@ -133,7 +134,7 @@ fn rows(dir: &Path, encoder: &StanceEncoder) -> Result<(Vec<Row>, Vec<Row>)> {
 
 /// Learns the three models and the factors.
 fn learn(rows: &[&Row], encoder: bool) -> Result<CascadeText> {
-    let step = |of: &dyn Fn(&Features) -> Vec<f64>,
+    let step = |of: &dyn Fn(&ObjectStanceFeatures) -> Vec<f64>,
                 target: &dyn Fn(ObjectStance) -> Option<bool>| {
         let known = rows
             .iter()

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use riposte::reading::pieces::ClaimedPieces;
 use riposte::reading::stance_encoder::StanceEncoder;
-use riposte::score::linear::{Linear, LinearText};
+use riposte::score::linear::{LogisticLayout, LogisticModel};
 use riposte::score::logit;
 use riposte::score::quality::{FEATURES, RATED, READ, features, read_quality};
 use riposte_eval::TopicId;
@@ -185,14 +185,14 @@ fn rows(judged: &[JudgedText<f64>]) -> Vec<Row> {
     judged.iter().map(row).collect()
 }
 
-fn learn(rows: &[&Row], names: &[&'static str]) -> Result<LinearText> {
+fn learn(rows: &[&Row], names: &[&'static str]) -> Result<LogisticLayout> {
     let features: Vec<Vec<f64>> = rows.iter().map(|r| r.features.clone()).collect();
     let shares: Vec<f64> = rows.iter().map(|r| r.share).collect();
     fit(names, &features, &shares, PENALTY, false)
 }
 
 /// For each topic of the arguments a model that is learned from the other topics.
-pub fn models_without_topics(dir: &Path) -> Result<BTreeMap<TopicId, Linear>> {
+pub fn models_without_topics(dir: &Path) -> Result<BTreeMap<TopicId, LogisticModel>> {
     let arguments = data::arguments(&dir.join("args/argquality20/args-me.json"))?;
     let judged = data::grades(&dir.join("args/argquality20/quality.qrels"), &arguments)?;
     let rows = rows(&judged);

@@ -13,7 +13,7 @@ use candle_core::Device;
 use rayon::prelude::*;
 use riposte::reading::pieces::Pieces;
 use riposte::reading::stance_encoder::{
-    self, Class, MAX_TOKENS, StanceEncoder, StanceReading, TrainedTensor,
+    self, MAX_TOKENS, StanceClass, StanceEncoder, StanceReading, TrainedTensor,
 };
 use riposte::score::object_stance::{Objects, PREFERENCE};
 use riposte_nn::tokens::Tokenizer;
@@ -108,7 +108,7 @@ struct Pair {
 
 impl Pair {
     /// A text that takes a side, or none, on the claim that it is about.
-    fn on_topic(claim: &str, text: &str, class: Class) -> Pair {
+    fn on_topic(claim: &str, text: &str, class: StanceClass) -> Pair {
         Pair {
             claim: claim.to_owned(),
             text: text.to_owned(),
@@ -121,7 +121,7 @@ impl Pair {
     }
 
     fn off_topic(claim: &str, text: &str) -> Pair {
-        let mut pair = Pair::on_topic(claim, text, Class::Neither);
+        let mut pair = Pair::on_topic(claim, text, StanceClass::Neither);
         pair.target.relevance = Some(0.0);
         pair
     }
@@ -467,8 +467,12 @@ fn weight_file(
     stance_encoder::pack(&base.sha256, &card, &tensors)
 }
 
-fn class(supports: bool) -> Class {
-    if supports { Class::Pro } else { Class::Con }
+fn class(supports: bool) -> StanceClass {
+    if supports {
+        StanceClass::Pro
+    } else {
+        StanceClass::Con
+    }
 }
 
 /// The pairs of a pass of the first or the second training.
@@ -500,9 +504,9 @@ fn pass_of(material: &Material, recipe: &Recipe, pass: u64) -> Vec<Pair> {
             if random.percent(second::OTHER_CLAIM) {
                 let (claim, same) = targets::other_claim(&row.target, random);
                 let class = match row.class {
-                    Class::Neither => Class::Neither,
-                    Class::Pro => class(same),
-                    Class::Con => class(!same),
+                    StanceClass::Neither => StanceClass::Neither,
+                    StanceClass::Pro => class(same),
+                    StanceClass::Con => class(!same),
                 };
                 pairs.push(of_target(&claim, row, class));
             }
@@ -536,9 +540,9 @@ fn pass_of(material: &Material, recipe: &Recipe, pass: u64) -> Vec<Pair> {
 }
 
 /// A text and a claim about its target. Whether a text that takes no side is about the target is unknown.
-fn of_target(claim: &str, row: &TargetExample, class: Class) -> Pair {
+fn of_target(claim: &str, row: &TargetExample, class: StanceClass) -> Pair {
     let mut pair = Pair::on_topic(claim, &row.text, class);
-    if row.class == Class::Neither {
+    if row.class == StanceClass::Neither {
         pair.target.relevance = None;
     }
     pair
@@ -556,9 +560,9 @@ fn of_object(row: &TargetExample, random: &mut Random) -> Option<Pair> {
     Some(of_objects(
         &text,
         match row.class {
-            Class::Neither => Class::Neither,
-            Class::Pro => class(is_first),
-            Class::Con => class(!is_first),
+            StanceClass::Neither => StanceClass::Neither,
+            StanceClass::Pro => class(is_first),
+            StanceClass::Con => class(!is_first),
         },
     ))
 }
@@ -615,7 +619,7 @@ fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
                     let class = match side {
                         Side::OfA => class(row.supports),
                         Side::AgainstA | Side::OfB => class(!row.supports),
-                        Side::Neither => Class::Neither,
+                        Side::Neither => StanceClass::Neither,
                     };
                     pairs.push(Pair::on_topic(&row.claim, &text, class));
                 }
@@ -630,14 +634,14 @@ fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
                 pairs.push(if is_unrelated {
                     Pair::off_topic(&row.claim, &text)
                 } else {
-                    Pair::on_topic(&row.claim, &text, Class::Neither)
+                    Pair::on_topic(&row.claim, &text, StanceClass::Neither)
                 });
             }
         }
     }
     for row in &material.matches {
         if random.percent(share::MATCHES) {
-            let mut pair = Pair::on_topic(&row.key_point, &row.argument, Class::Pro);
+            let mut pair = Pair::on_topic(&row.key_point, &row.argument, StanceClass::Pro);
             if !row.matches {
                 // it is unknown whether the argument supports another point of its side
                 pair.target.class = None;
@@ -653,12 +657,12 @@ fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
                 .then(|| twins::of_claim(&row.claim, random));
             let (claim, same) = twin.flatten().unwrap_or((row.claim.clone(), true));
             let class = match row.class {
-                Class::Pro => class(same),
-                Class::Con => class(!same),
-                Class::Neither => Class::Neither,
+                StanceClass::Pro => class(same),
+                StanceClass::Con => class(!same),
+                StanceClass::Neither => StanceClass::Neither,
             };
             let mut pair = Pair::on_topic(&claim, &row.text, class);
-            if row.class == Class::Neither {
+            if row.class == StanceClass::Neither {
                 // some of these texts are about the claim
                 pair.target.relevance = None;
             }
@@ -680,7 +684,7 @@ fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
         let (text, first_is_better) = twins::comparison(random);
         pairs.push(of_objects(
             &text,
-            first_is_better.map_or(Class::Neither, class),
+            first_is_better.map_or(StanceClass::Neither, class),
         ));
     }
     pairs
@@ -690,13 +694,13 @@ fn one_pass(material: &Material, seed: u64, pass: u64) -> Vec<Pair> {
 fn of_comparison(comparison: &Comparison, order: usize) -> Pair {
     let class = match comparison.first_is_better {
         Some(better) => class(better == (order == 0)),
-        None => Class::Neither,
+        None => StanceClass::Neither,
     };
     of_objects(&masked(comparison)[order], class)
 }
 
 /// A sentence about OBJA and OBJB.
-fn of_objects(text: &str, class: Class) -> Pair {
+fn of_objects(text: &str, class: StanceClass) -> Pair {
     let mut pair = Pair::on_topic(PREFERENCE, text, class);
     pair.target.relevance = None;
     pair
@@ -849,9 +853,9 @@ fn on_targets(encoder: &StanceEncoder, sets: &[(&str, Vec<TargetExample>)]) -> R
         let pairs: Vec<(&str, &str)> = claims.iter().map(String::as_str).zip(texts).collect();
         let logits = encoder.logits(&pairs)?;
         let likeliest = |[con, pro, neither]: &[f32; 3]| match () {
-            () if neither >= con && neither >= pro => Class::Neither,
-            () if pro > con => Class::Pro,
-            () => Class::Con,
+            () if neither >= con && neither >= pro => StanceClass::Neither,
+            () if pro > con => StanceClass::Pro,
+            () => StanceClass::Con,
         };
         let three = macro_f1(
             rows.iter().map(|row| row.class),
@@ -860,10 +864,10 @@ fn on_targets(encoder: &StanceEncoder, sets: &[(&str, Vec<TargetExample>)]) -> R
         let sided = || {
             rows.iter()
                 .zip(&logits)
-                .filter(|(row, _)| row.class != Class::Neither)
+                .filter(|(row, _)| row.class != StanceClass::Neither)
         };
         let two = macro_f1(
-            sided().map(|(row, _)| row.class == Class::Pro),
+            sided().map(|(row, _)| row.class == StanceClass::Pro),
             sided().map(|(_, [con, pro, _])| pro > con),
         );
         let _ = write!(line, ", {name} {three:.3} (three), {two:.3}");

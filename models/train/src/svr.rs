@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use riposte::systems::svr::{Model, TfIdf, Vocabulary, words};
+use riposte::systems::svr::{SvrModel, TfIdf, Vocabulary, words};
 use riposte_eval::TopicId;
 use seeded_random::Random;
 
@@ -193,7 +193,7 @@ pub fn train(dir: &Path) -> Result<String> {
 }
 
 fn predictions(file: &str, texts: &[JudgedText<f64>]) -> Result<Vec<f64>> {
-    let model = Model::parse(file)?;
+    let model = SvrModel::parse(file)?;
     Ok(texts.iter().map(|of| model.predict(&of.text)).collect())
 }
 

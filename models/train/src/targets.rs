@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use flate2::read::MultiGzDecoder;
-use riposte::reading::stance_encoder::Class;
+use riposte::reading::stance_encoder::StanceClass;
 use riposte_claims::claims;
 use seeded_random::Random;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::data::{is_dev_group, without_links};
 pub struct TargetExample {
     pub target: String,
     pub text: String,
-    pub class: Class,
+    pub class: StanceClass,
 }
 
 impl TargetExample {
@@ -70,9 +70,9 @@ fn read(path: &Path) -> Result<Vec<TargetExample>> {
         let line: Line = serde_json::from_str(&line.with_context(place)?).with_context(place)?;
         rows.push(TargetExample {
             class: match line.stance.as_str() {
-                "PRO" => Class::Pro,
-                "CON" => Class::Con,
-                "NEITHER" => Class::Neither,
+                "PRO" => StanceClass::Pro,
+                "CON" => StanceClass::Con,
+                "NEITHER" => StanceClass::Neither,
                 other => bail!("{} has the stance {other:?}", place()),
             },
             target: line.topic,

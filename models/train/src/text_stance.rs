@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use riposte::reading::pieces::{ClaimedPieces, Pieces};
-use riposte::reading::stance_encoder::{Class, Logits, StanceEncoder};
-use riposte::score::linear::LinearText;
+use riposte::reading::stance_encoder::{Logits, StanceClass, StanceEncoder};
+use riposte::score::linear::LogisticLayout;
 use riposte::score::logit;
 use riposte::score::text_kind::{Kinds, MEASURES, measures};
 use riposte::score::text_stance::{
-    EncoderLogOdds, Model, ModelText, NEITHER, SIDES, Stances, Weights, features, is_sentence,
+    EncoderLogOdds, NEITHER, SIDES, Stances, TextStanceFile, TextStanceModel, TextStanceWeights,
+    features, is_sentence,
 };
 
 use crate::base_model::BaseModel;
@@ -44,13 +45,13 @@ pub struct Inputs<'a> {
 pub struct Reading {
     pub claim: String,
     pub text: String,
-    pub class: Class,
+    pub class: StanceClass,
     pub logits: Vec<Logits>,
 }
 
 impl Reading {
     /// The stance that a model gives.
-    pub fn stances(&self, model: &Model) -> Stances {
+    pub fn stances(&self, model: &TextStanceModel) -> Stances {
         model.stances(&self.claim, &self.text, Some(&self.logits))
     }
 }
@@ -65,7 +66,7 @@ pub struct Source {
 pub fn train(inputs: &Inputs) -> Result<String> {
     let sources = sources(inputs)?;
     let (sides, neither) = word_models(&data::stance_sets(inputs.data)?)?;
-    let without = |left_out: Option<usize>, certainty: f64| -> Result<ModelText> {
+    let without = |left_out: Option<usize>, certainty: f64| -> Result<TextStanceFile> {
         let others = sources
             .iter()
             .enumerate()
@@ -75,8 +76,8 @@ pub fn train(inputs: &Inputs) -> Result<String> {
         combine(&sides, &neither, &rows, kinds_of(&others, certainty))
     };
     let strangers = (0..sources.len())
-        .map(|n| Model::new(without(Some(n), 1.0)?))
-        .collect::<Result<Vec<Model>>>()?;
+        .map(|n| TextStanceModel::new(without(Some(n), 1.0)?))
+        .collect::<Result<Vec<TextStanceModel>>>()?;
     let certainty = certainty(&sources, &strangers)?;
     let mut head = String::from(
         "# Stance of a text towards a claim: weights of src/score/text_stance.rs.\n\
@@ -88,7 +89,7 @@ pub fn train(inputs: &Inputs) -> Result<String> {
          # learned from the other part; of the others, one in four texts is also paired with an unrelated claim, whose stance is NEITHER.\n",
     );
     for (n, source) in sources.iter().enumerate() {
-        let model = Model::new(without(Some(n), certainty)?)?;
+        let model = TextStanceModel::new(without(Some(n), certainty)?)?;
         let found = Figures::of(&source.readings, &model);
         let unlike = source
             .readings
@@ -122,19 +123,19 @@ pub struct Figures {
 }
 
 impl Figures {
-    pub fn of(readings: &[Reading], model: &Model) -> Figures {
+    pub fn of(readings: &[Reading], model: &TextStanceModel) -> Figures {
         let stances: Vec<Stances> = readings.iter().map(|r| r.stances(model)).collect();
         let sided: Vec<Answer> = readings
             .iter()
             .zip(&stances)
-            .filter(|(reading, _)| reading.class != Class::Neither)
-            .map(|(reading, s)| (s.pro_of_sides(), reading.class == Class::Pro))
+            .filter(|(reading, _)| reading.class != StanceClass::Neither)
+            .map(|(reading, s)| (s.pro_of_sides(), reading.class == StanceClass::Pro))
             .collect();
-        let found: Vec<Class> = stances.iter().map(likeliest).collect();
+        let found: Vec<StanceClass> = stances.iter().map(likeliest).collect();
         let truth = || readings.iter().map(|reading| reading.class);
         let sure = stances.iter().map(|s| s.pro.max(s.con).max(s.neither));
         let right = truth().zip(&found).map(|(truth, found)| truth == *found);
-        let of = |class: Class| {
+        let of = |class: StanceClass| {
             let hits = truth()
                 .zip(&found)
                 .filter(|(a, b)| *a == class && **b == class);
@@ -156,7 +157,7 @@ impl Figures {
                 macro_f1(truth(), found.iter().copied()),
                 calibration_error_of(sure.zip(right)),
             ),
-            pro_and_con: f64::midpoint(of(Class::Pro), of(Class::Con)),
+            pro_and_con: f64::midpoint(of(StanceClass::Pro), of(StanceClass::Con)),
         }
     }
 }
@@ -169,11 +170,11 @@ impl std::fmt::Display for Figures {
 }
 
 /// The class with the highest probability.
-fn likeliest(s: &Stances) -> Class {
+fn likeliest(s: &Stances) -> StanceClass {
     match () {
-        () if s.neither >= s.pro.max(s.con) => Class::Neither,
-        () if s.pro > s.con => Class::Pro,
-        () => Class::Con,
+        () if s.neither >= s.pro.max(s.con) => StanceClass::Neither,
+        () if s.pro > s.con => StanceClass::Pro,
+        () => StanceClass::Con,
     }
 }
 
@@ -229,13 +230,13 @@ fn kinds_of(sources: &[&Source], certainty: f64) -> Kinds {
 
 /// By which factor the log-odds of texts must be smaller that are unlike all other sources: fitted on all of them, each read with the weights that the
 /// other sources give.
-fn certainty(sources: &[Source], strangers: &[Model]) -> Result<f64> {
+fn certainty(sources: &[Source], strangers: &[TextStanceModel]) -> Result<f64> {
     let (mut log_odds, mut supports) = (Vec::new(), Vec::new());
     for (source, model) in sources.iter().zip(strangers) {
         for reading in &source.readings {
-            if reading.class != Class::Neither && model.unlike(&reading.text).is_some() {
+            if reading.class != StanceClass::Neither && model.unlike(&reading.text).is_some() {
                 log_odds.push(vec![logit(reading.stances(model).pro_of_sides())]);
-                supports.push(f64::from(reading.class == Class::Pro));
+                supports.push(f64::from(reading.class == StanceClass::Pro));
             }
         }
     }
@@ -250,13 +251,17 @@ fn certainty(sources: &[Source], strangers: &[Model]) -> Result<f64> {
 }
 
 /// A claim, a text, and the text's stance.
-type Labelled = (String, String, Class);
+type Labelled = (String, String, StanceClass);
 
 /// The development part of a collection.
 pub fn sided(set: &StanceSet) -> Vec<Labelled> {
     let rows = set.dev.iter();
     rows.map(|row| {
-        let class = if row.supports { Class::Pro } else { Class::Con };
+        let class = if row.supports {
+            StanceClass::Pro
+        } else {
+            StanceClass::Con
+        };
         (row.claim.clone(), row.text.clone(), class)
     })
     .collect()
@@ -288,7 +293,7 @@ fn unrelated(set: &StanceSet) -> Vec<Labelled> {
     rows.filter_map(|(n, row)| {
         let other = &set.dev[(n + shift) % set.dev.len()];
         let is_other = other.group != row.group;
-        is_other.then(|| (other.claim.clone(), row.text.clone(), Class::Neither))
+        is_other.then(|| (other.claim.clone(), row.text.clone(), StanceClass::Neither))
     })
     .collect()
 }
@@ -300,7 +305,7 @@ fn sample(readings: &[Reading]) -> impl Iterator<Item = &Reading> {
 }
 
 /// The models of words from the training parts: PRO against CON, and unrelated against related texts.
-fn word_models(sets: &[StanceSet]) -> Result<(LinearText, LinearText)> {
+fn word_models(sets: &[StanceSet]) -> Result<(LogisticLayout, LogisticLayout)> {
     let rows: Vec<&StanceExample> = sets.iter().flat_map(|set| &set.training).collect();
     let (mut sides, mut supports) = (Vec::new(), Vec::new());
     let (mut neither, mut unrelated) = (Vec::new(), Vec::new());
@@ -324,25 +329,25 @@ fn word_models(sets: &[StanceSet]) -> Result<(LinearText, LinearText)> {
 
 /// The weights of the encoder and the models of words. A weight that would be negative is 0.
 fn combine(
-    sides: &LinearText,
-    neither: &LinearText,
+    sides: &LogisticLayout,
+    neither: &LogisticLayout,
     rows: &[&Reading],
     kinds: Kinds,
-) -> Result<ModelText> {
-    let text = |weights| ModelText {
+) -> Result<TextStanceFile> {
+    let text = |weights| TextStanceFile {
         weights,
         kinds: kinds.clone(),
         sides: sides.clone(),
         neither: neither.clone(),
     };
-    let none = Weights {
+    let none = TextStanceWeights {
         whole: 0.0,
         sentences: 0.0,
         words: 0.0,
         neither: 0.0,
         neither_bias: 0.0,
     };
-    let words = Model::new(text(none))?;
+    let words = TextStanceModel::new(text(none))?;
     let (mut opinions, mut supports) = (Vec::new(), Vec::new());
     let (mut says_neither, mut targets) = (Vec::new(), Vec::new());
     for reading in rows {
@@ -354,20 +359,20 @@ fn combine(
             continue;
         }
         says_neither.push(vec![o.neither]);
-        targets.push(f64::from(reading.class == Class::Neither));
-        if reading.class != Class::Neither {
+        targets.push(f64::from(reading.class == StanceClass::Neither));
+        if reading.class != StanceClass::Neither {
             opinions.push(vec![
                 o.whole + o.tags,
                 o.sentences + o.tags,
                 words.words(&reading.claim, &reading.text),
             ]);
-            supports.push(f64::from(reading.class == Class::Pro));
+            supports.push(f64::from(reading.class == StanceClass::Pro));
         }
     }
     let w = not_negative(&opinions, &supports).context("PRO against CON")?;
     let (bias, n) =
         logistic_regression(&says_neither, &targets, WEIGHTS_PENALTY, true).context("neither")?;
-    Ok(text(Weights {
+    Ok(text(TextStanceWeights {
         whole: rounded(w[0]),
         sentences: rounded(w[1]),
         words: rounded(w[2]),

@@ -10,13 +10,13 @@ use riposte::collection::arguments::ArgumentCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::sentence::Sentences;
 use riposte::files::explanations::KeepExplanations;
-use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
 use riposte::lazy::Lazy;
 use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::reading::{self, Reader};
 use riposte::recipes::text_approach::TextApproach;
 use riposte::score::{quality, reranker};
-use riposte::systems::trees::{Ensemble, FeatureSet, Features, features};
+use riposte::systems::trees::{Ensemble, FeatureSet, FeatureValues, features};
 use riposte::texts;
 use riposte::texts::{TextRankingSettings, TextRankingSources};
 use riposte::topic::question::TopicParts;
@@ -148,7 +148,7 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
         &TextCollection::Arguments(ArgumentCollection::open(&collection)?),
         &retrieval.analyzer,
         &temporary.path().join("arguments.index"),
-        Effort::default(),
+        IndexingBudget::default(),
         &mut |_| (),
     )?;
     let (sentences, pairs) = match inputs.set {
@@ -169,10 +169,10 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
             (Some(sentences), Some(pairs))
         }
     };
-    let installed = reading::Models {
+    let installed = reading::ReadingModels {
         sentences: sentences.as_ref(),
-        pairs: pairs.as_ref(),
-        ..reading::Models::default()
+        stance_encoder: pairs.as_ref(),
+        ..reading::ReadingModels::default()
     };
     let outputs = Outputs::open(&temporary.path().join("outputs.sqlite"))?;
     let mut sources = TextRankingSources {
@@ -194,9 +194,9 @@ fn candidates(inputs: &Inputs, relevance: &Grades) -> Result<Vec<Candidates>> {
         let Some(grades) = relevance.get(&topic.id) else {
             continue;
         };
-        let read = |candidates: &reranker::Candidates| {
+        let read = |candidates: &reranker::RerankedTexts| {
             let rows = features(candidates)?.into_iter();
-            let rows: Vec<Features> = rows.map(|row| inputs.set.of(&row).to_vec()).collect();
+            let rows: Vec<FeatureValues> = rows.map(|row| inputs.set.of(&row).to_vec()).collect();
             let documents = candidates.ranked.iter().map(|found| found.doc.clone());
             Ok((documents.collect::<Vec<DocId>>(), rows))
         };
@@ -261,7 +261,7 @@ fn cross_validated(topics: &[Candidates], set: FeatureSet) -> Vec<TextRunLine> {
         let others = topics.iter().filter(|other| other.topic != of.topic);
         let others: Vec<&Group> = others.map(|other| &other.group).collect();
         let ensemble = Ensemble::new(set.names(), learn(&others, &GROWTH));
-        let score = |row: &Features| ensemble.score(row);
+        let score = |row: &FeatureValues| ensemble.score(row);
         let scores: Vec<f64> = of.group.features.iter().map(score).collect();
         lines.extend(ranked(of, &scores));
     }

@@ -5,8 +5,8 @@ use clap::Args;
 
 use super::DirArgs;
 use crate::cli::{print, print_json, say_line};
-use riposte::datasets::{self, Asked, Datasets, Got};
-use riposte::weights::Progress;
+use riposte::datasets::{self, DatasetRequest, Datasets, FetchedDataset};
+use riposte::weights::ProgressDisplay;
 
 #[derive(Args)]
 pub(in crate::cli) struct GetArgs {
@@ -35,13 +35,13 @@ pub(in crate::cli) struct GetArgs {
 /// `riposte datasets get`.
 pub(super) fn get(args: &GetArgs) -> Result<u8> {
     let datasets = Datasets::at(args.dir.dir.as_deref())?;
-    let asked = Asked {
+    let asked = DatasetRequest {
         names: args.names.clone(),
         parts: args.parts.clone(),
         mirror: args.mirror.clone(),
         accept_licence: args.accept_licence,
     };
-    let progress = Progress {
+    let progress = ProgressDisplay {
         print: if args.quiet { None } else { Some(say_line) },
     };
     let all = datasets::get(&datasets, &asked, &progress)?;
@@ -52,7 +52,10 @@ pub(super) fn get(args: &GetArgs) -> Result<u8> {
             print(got)?;
         }
     }
-    let failed = all.iter().filter(|got| Got::has_failed(got)).count();
+    let failed = all
+        .iter()
+        .filter(|got| FetchedDataset::has_failed(got))
+        .count();
     Ok(match failed {
         0 => 0,
         n if n < all.len() => 1,

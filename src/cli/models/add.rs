@@ -11,7 +11,7 @@ use crate::cli::lines::without_nulls;
 use crate::cli::{print, print_json, say_line, shown};
 use riposte::upkeep::add_model;
 use riposte::upkeep::add_model::{Added, WantedModel};
-use riposte::weights::{self, Installed, Models, Place, Role};
+use riposte::weights::{self, AddOutcome, ModelOrigin, ModelRole, Models};
 use riposte::wording::nearest;
 
 #[derive(Args)]
@@ -49,12 +49,12 @@ pub(in crate::cli) struct RemoveArgs {
 /// `riposte models add`.
 pub(super) fn add(args: AddArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
-    let place = Place::parse(&args.source)?;
+    let place = ModelOrigin::parse(&args.source)?;
     let wanted = WantedModel {
         name: args.name,
         licence: args.licence,
     };
-    let progress = weights::Progress {
+    let progress = weights::ProgressDisplay {
         print: if args.quiet { None } else { Some(say_line) },
     };
     let added = add_model::add(&models, &place, &wanted, &progress)?;
@@ -68,7 +68,7 @@ pub(super) fn add(args: AddArgs) -> Result<u8> {
             "licence": added.licence,
             "revision": added.revision,
             "directory": models.dir().join(&added.name),
-            "added": added.installed == Installed::Added,
+            "added": added.installed == AddOutcome::Added,
         })))?;
     } else {
         print(&described(&added))?;
@@ -82,20 +82,22 @@ fn described(added: &Added) -> String {
         name, role, found, ..
     } = added;
     let what = match role {
-        Role::Clip => "an image-text model",
-        Role::Sentence => "a sentence encoder",
+        ModelRole::Clip => "an image-text model",
+        ModelRole::Sentence => "a sentence encoder",
         _ => "a cross-encoder",
     };
     let with = match role {
-        Role::Clip => format!(
+        ModelRole::Clip => format!(
             "images and extract use it with --clip {name}, or beside another model with --image-text {name}; a recipe for images with clip = \"{name}\" or image-text = \"{name}\""
         ),
-        Role::Sentence => format!("all commands that compare texts use it with --sentence {name}"),
+        ModelRole::Sentence => {
+            format!("all commands that compare texts use it with --sentence {name}")
+        }
         _ => format!("approaches that re-rank with a cross-encoder use it with --cross {name}"),
     };
     let state = match added.installed {
-        Installed::Added => "added",
-        Installed::Already => "was added before, with the same files",
+        AddOutcome::Added => "added",
+        AddOutcome::Already => "was added before, with the same files",
     };
     let commit = added
         .revision

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cli::{print, print_json, say_line};
 use riposte::models;
-use riposte::weights::{self, Catalogue, Models};
+use riposte::weights::{self, ModelCatalogue, Models};
 use riposte::wording::nearest;
 
 #[derive(Args)]
@@ -32,7 +32,7 @@ pub(in crate::cli) struct FetchArgs {
 pub(super) fn fetch(args: &FetchArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
     check_names(&args.names, models.catalogue())?;
-    let progress = weights::Progress {
+    let progress = weights::ProgressDisplay {
         print: if args.quiet { None } else { Some(say_line) },
     };
     let report = weights::fetch(&models, &args.names, &progress)?;
@@ -50,7 +50,7 @@ pub(super) fn fetch(args: &FetchArgs) -> Result<u8> {
 ///
 /// # Errors
 /// A name is none, and resembles one. Names that resemble none are errors of the catalogue.
-fn check_names(names: &[String], catalogue: &Catalogue) -> Result<()> {
+fn check_names(names: &[String], catalogue: &ModelCatalogue) -> Result<()> {
     let mut known = vec!["all"];
     for entry in catalogue.entries() {
         known.extend([entry.name.as_str(), entry.role.word()]);

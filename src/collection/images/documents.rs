@@ -10,7 +10,7 @@ use riposte_eval::DocId;
 use sha2::{Digest, Sha256};
 
 use super::super::{Fault, FaultKind};
-use super::{Entry, ImageCollection, fault, file_name, list};
+use super::{ImageCollection, ImageFolder, fault, file_name, list};
 use crate::disk::regular::{self, Transient};
 use crate::disk::{Stamp, digest_of, hex};
 
@@ -25,7 +25,7 @@ const IMAGE_FILES: [&str; 4] = ["image.webp", "image.png", "image.jpg", "image.j
 
 /// The files of a document.
 #[derive(Debug)]
-pub struct Listing {
+pub struct DocumentFiles {
     /// The image files that exist, in the order of [`IMAGE_FILES`].
     pub images: Vec<PathBuf>,
     /// The directories of the pages, sorted by name.
@@ -38,21 +38,21 @@ pub struct Listing {
     pub state: String,
     /// All files that evidence is computed from.
     files: Vec<PathBuf>,
-    /// The hashes of their contents, if they have been read ([`Entry::content`]).
+    /// The hashes of their contents, if they have been read ([`ImageFolder::content`]).
     digests: BTreeMap<PathBuf, [u8; 32]>,
 }
 
 /// Why a file of a document was not read.
 #[derive(Debug)]
-pub struct Unread {
+pub struct UnreadFile {
     /// The reason, without the path.
     pub what: String,
     pub transient: Option<Transient>,
 }
 
-impl Unread {
+impl UnreadFile {
     fn of(error: &io::Error) -> Self {
-        Unread {
+        UnreadFile {
             what: reason(error),
             transient: regular::transient(error),
         }
@@ -67,16 +67,16 @@ impl Unread {
     }
 }
 
-impl Listing {
+impl DocumentFiles {
     /// Reads a file of the document, of at most 256 MiB. If the contents of all files were hashed, they are compared.
     ///
     /// # Errors
     /// The file cannot be read, or it has changed since it was hashed.
-    pub fn read(&self, path: &Path) -> Result<Vec<u8>, Unread> {
+    pub fn read(&self, path: &Path) -> Result<Vec<u8>, UnreadFile> {
         self.read_up_to(path, MAX_FILE_BYTES)
     }
 
-    fn read_up_to(&self, path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
+    fn read_up_to(&self, path: &Path, most: u64) -> Result<Vec<u8>, UnreadFile> {
         let read = regular::read(path, most);
         let has_changed = !self.digests.is_empty()
             && match (&read, self.digests.get(path)) {
@@ -85,19 +85,19 @@ impl Listing {
                 (Err(error), known) => known.is_some() && error.kind() == ErrorKind::NotFound,
             };
         if has_changed {
-            return Err(Unread {
+            return Err(UnreadFile {
                 what: "it changed while it was read".to_owned(),
                 transient: Some(Transient::Failure),
             });
         }
         read.map_err(|error| match error.kind() {
-            ErrorKind::FileTooLarge if most < MAX_FILE_BYTES => Unread {
+            ErrorKind::FileTooLarge if most < MAX_FILE_BYTES => UnreadFile {
                 what: format!(
                     "more than the {most} bytes that remain of {MAX_TEXT_BYTES} for all texts of a document"
                 ),
                 transient: None,
             },
-            _ => Unread::of(&error),
+            _ => UnreadFile::of(&error),
         })
     }
 
@@ -105,7 +105,7 @@ impl Listing {
     ///
     /// # Errors
     /// A file has changed.
-    pub fn ensure_unchanged(&self, entry: &Entry) -> Result<(), Fault> {
+    pub fn ensure_unchanged(&self, entry: &ImageFolder) -> Result<(), Fault> {
         let is_known = self.digests.is_empty() && !self.state.is_empty();
         if is_known && entry.list(&mut Vec::new()).state != self.state {
             let what = "a file of it changed while it was read";
@@ -121,9 +121,9 @@ impl Listing {
 /// Hashes that identify the files of a document and their contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileState {
-    /// See [`Listing::state`].
+    /// See [`DocumentFiles::state`].
     pub state: String,
-    /// See [`Entry::content`].
+    /// See [`ImageFolder::content`].
     pub content: String,
 }
 
@@ -185,7 +185,7 @@ pub struct CrawlRank {
 impl ImageCollection {
     /// A collection whose files are elsewhere: only its evidence is here, in `store`. `ids` must be sorted.
     pub(crate) fn without_files(store: &Path, ids: impl Iterator<Item = DocId>) -> Self {
-        let entry = |id| Entry {
+        let entry = |id| ImageFolder {
             id,
             dir: PathBuf::new(),
         };
@@ -198,9 +198,9 @@ impl ImageCollection {
     }
 }
 
-impl Entry {
+impl ImageFolder {
     /// Lists the document's files. A directory that cannot be listed is a fault, and so is an image that is not a regular file.
-    pub fn list(&self, faults: &mut Vec<Fault>) -> Listing {
+    pub fn list(&self, faults: &mut Vec<Fault>) -> DocumentFiles {
         let mut hash = Sha256::new();
         let mut state_hash = Sha256::new();
         let mut files = Vec::new();
@@ -221,7 +221,7 @@ impl Entry {
             Ok(_) => Some(false),
             Err(error) => {
                 if regular::transient(&error).is_some() {
-                    transient.push(Unread::of(&error).fault(FaultKind::Layout, path));
+                    transient.push(UnreadFile::of(&error).fault(FaultKind::Layout, path));
                 }
                 None
             }
@@ -252,7 +252,7 @@ impl Entry {
                 });
             }
             Ok(_) => {}
-            Err(error) => faults.push(Unread::of(&error).fault(FaultKind::Layout, &pages_dir)),
+            Err(error) => faults.push(UnreadFile::of(&error).fault(FaultKind::Layout, &pages_dir)),
         }
         let mut pages = Vec::new();
         for (path, is_dir) in members {
@@ -267,7 +267,7 @@ impl Entry {
         }
         faults.append(&mut transient);
         let state = is_settled.then(|| first_half(state_hash));
-        Listing {
+        DocumentFiles {
             images,
             pages,
             fingerprint: hex(&hash.finalize()[..8]),
@@ -277,9 +277,9 @@ impl Entry {
         }
     }
 
-    /// A hash over the names and contents of all files of the listing. [`Listing::read`] compares what it reads with them. If a file cannot be read, the
-    /// error is hashed instead of its contents.
-    pub fn content(&self, listing: &mut Listing) -> String {
+    /// A hash over the names and contents of all files of the listing. [`DocumentFiles::read`] compares what it reads with them. If a file cannot be
+    /// read, the error is hashed instead of its contents.
+    pub fn content(&self, listing: &mut DocumentFiles) -> String {
         let mut hash = Sha256::new();
         for path in &listing.files {
             let name = path.strip_prefix(&self.dir).unwrap_or(path);
@@ -301,7 +301,7 @@ impl Entry {
     }
 
     /// Reads everything except the image. What is missing or broken becomes a fault, and is empty in the result.
-    pub fn read(&self, listing: &Listing, faults: &mut Vec<Fault>) -> ImageDocument {
+    pub fn read(&self, listing: &DocumentFiles, faults: &mut Vec<Fault>) -> ImageDocument {
         if listing.images.is_empty() {
             faults.push(fault(FaultKind::Image, &self.dir, "no image file"));
         }
@@ -354,7 +354,7 @@ fn read_page(dir: &Path, texts: &mut TextFiles, faults: &mut Vec<Fault>) -> Page
     let url = texts.read(&dir.join("page-url.txt"), FaultKind::Page, faults);
     let dom = dir.join("snapshot/dom.html");
     let html = texts.bytes_of(&dom).and_then(|bytes| match bytes.len() {
-        0 => Err(Unread {
+        0 => Err(UnreadFile {
             what: "empty file".to_owned(),
             transient: None,
         }),
@@ -450,14 +450,14 @@ fn reason(error: &io::Error) -> String {
 
 /// Reads the text files of one document.
 struct TextFiles<'a> {
-    listing: &'a Listing,
+    listing: &'a DocumentFiles,
     /// The number of bytes that may still be read.
     left: u64,
 }
 
 impl TextFiles<'_> {
     /// Reads a file.
-    fn bytes_of(&mut self, path: &Path) -> Result<Vec<u8>, Unread> {
+    fn bytes_of(&mut self, path: &Path) -> Result<Vec<u8>, UnreadFile> {
         let bytes = self.listing.read_up_to(path, self.left)?;
         self.left = self.left.saturating_sub(bytes.len() as u64);
         Ok(bytes)
@@ -474,7 +474,7 @@ impl TextFiles<'_> {
             Ok(true) => self.read(path, kind, faults),
             Ok(false) => None,
             Err(error) => {
-                faults.push(Unread::of(&error).fault(kind, path));
+                faults.push(UnreadFile::of(&error).fault(kind, path));
                 None
             }
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use base64::Engine;
 
 use super::headers::{Headers, split};
-use super::{BASE64, Found, Kind, Saved, kind_of, location};
+use super::{BASE64, SavedFile, SavedItem, SavedKind, kind_of, location};
 
 /// Maximum depth of parts within parts. Browsers write one level, and mail programs three.
 const MAX_DEPTH: usize = 8;
@@ -26,7 +26,7 @@ struct Part<'f> {
 pub(super) fn read(
     bytes: &[u8],
     file: &Path,
-    found: &mut dyn FnMut(Found) -> anyhow::Result<()>,
+    found: &mut dyn FnMut(SavedItem) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let (head, body) = split(bytes);
     let headers = Headers::parse(head);
@@ -48,12 +48,16 @@ pub(super) fn read(
         let mut bytes = match decoded(&part) {
             Ok(bytes) => bytes,
             Err(what) => {
-                found(Found::fault(Kind::Picture, file, format!("{at}: {what}")))?;
+                found(SavedItem::fault(
+                    SavedKind::Picture,
+                    file,
+                    format!("{at}: {what}"),
+                ))?;
                 continue;
             }
         };
         let kind = kind_of(&part.headers.media_type(), &bytes);
-        if kind == Some(Kind::Page) {
+        if kind == Some(SavedKind::Page) {
             if main.is_none() {
                 if !snapshot.is_empty() {
                     at.clone_from(&snapshot);
@@ -67,11 +71,11 @@ pub(super) fn read(
         }
         if let Some(cid) = cid.filter(|cid| *cid != at) {
             let to = at.clone();
-            found(Found::Redirect { from: cid, to })?;
+            found(SavedItem::Redirect { from: cid, to })?;
         }
         if let Some(kind) = kind {
-            let saved = Saved::new(at, bytes, file);
-            found(Found::of(kind, saved))?;
+            let saved = SavedFile::new(at, bytes, file);
+            found(SavedItem::of(kind, saved))?;
         }
     }
     anyhow::ensure!(main.is_some(), "it has no page: not MHTML, or a cut file");

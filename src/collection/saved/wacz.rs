@@ -10,7 +10,7 @@ use riposte_eval::lines::Object;
 use serde::Deserialize;
 use zip::ZipArchive;
 
-use super::{Found, Kind, location, warc};
+use super::{SavedItem, SavedKind, location, warc};
 
 /// Maximum number of members of a file. A crawl has a WARC file for each gigabyte.
 const MAX_MEMBERS: usize = 100_000;
@@ -20,7 +20,7 @@ const MAX_LIST_BYTES: u64 = 64 << 20;
 
 /// A line of a list of pages. The first one has no URL.
 #[derive(Deserialize)]
-struct Line {
+struct PageLine {
     url: Option<String>,
 }
 
@@ -31,7 +31,7 @@ struct Line {
 pub(super) fn read(
     input: File,
     file: &Path,
-    found: &mut dyn FnMut(Found) -> Result<()>,
+    found: &mut dyn FnMut(SavedItem) -> Result<()>,
 ) -> Result<()> {
     let mut zip = ZipArchive::new(BufReader::new(input)).context("not a zip file")?;
     ensure!(
@@ -46,7 +46,11 @@ pub(super) fn read(
     for name in names.iter().filter(|name| is_list(name)) {
         match zip.by_name(name) {
             Ok(member) => add_pages(member, &mut listed),
-            Err(error) => found(Found::fault(Kind::Page, file, format!("{name}: {error}")))?,
+            Err(error) => found(SavedItem::fault(
+                SavedKind::Page,
+                file,
+                format!("{name}: {error}"),
+            ))?,
         }
     }
     // frames and advertisements are HTML, too; without a list, all HTML is a page
@@ -63,7 +67,11 @@ pub(super) fn read(
                 warc::read(member, size, &inside, &is_page, found)?;
                 archives += 1;
             }
-            Err(error) => found(Found::fault(Kind::Page, &inside, error.to_string()))?,
+            Err(error) => found(SavedItem::fault(
+                SavedKind::Page,
+                &inside,
+                error.to_string(),
+            ))?,
         }
     }
     ensure!(archives > 0, "it has no WARC file in archive/");
@@ -78,7 +86,7 @@ fn is_list(name: &str) -> bool {
 fn add_pages(member: impl Read, listed: &mut HashSet<String>) {
     let lines = BufReader::new(member.take(MAX_LIST_BYTES)).split(b'\n');
     for line in lines.map_while(Result::ok) {
-        let line = serde_json::from_slice::<Object<Line>>(&line).ok();
+        let line = serde_json::from_slice::<Object<PageLine>>(&line).ok();
         listed.extend(
             line.and_then(|Object(line)| line.url)
                 .map(|url| location::key(&url)),

@@ -11,7 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::headers::{self, Headers};
 use super::http::Response;
-use super::{Found, Kind, LeftOut, MAX_FILE_BYTES, Saved, kind_of, packed};
+use super::{LeftOut, MAX_FILE_BYTES, SavedFile, SavedItem, SavedKind, kind_of, packed};
 
 /// How many times as large as the file its unpacked records may be. Those of a crawl are three to ten times as large; zeros are a thousand times.
 const MAX_RATIO: u64 = 200;
@@ -28,7 +28,7 @@ pub(super) fn read(
     size: u64,
     file: &Path,
     is_page: &dyn Fn(&str) -> bool,
-    found: &mut dyn FnMut(Found) -> Result<()>,
+    found: &mut dyn FnMut(SavedItem) -> Result<()>,
 ) -> Result<()> {
     let most = size.saturating_mul(MAX_RATIO).saturating_add(SLACK);
     let input = BufReader::with_capacity(BUFFER, input);
@@ -38,7 +38,7 @@ pub(super) fn read(
             read: 0,
             most,
         },
-        Err(error) => return found(Found::fault(Kind::Page, file, error.to_string())),
+        Err(error) => return found(SavedItem::fault(SavedKind::Page, file, error.to_string())),
     };
     loop {
         let record = match records.next() {
@@ -46,11 +46,11 @@ pub(super) fn read(
             Ok(None) => return Ok(()),
             Err(error) => {
                 let what = format!("after {} bytes: {error:#}", records.read);
-                return found(Found::fault(Kind::Page, file, what));
+                return found(SavedItem::fault(SavedKind::Page, file, what));
             }
         };
         if let Some(what) = &record.fault {
-            found(Found::fault(Kind::Page, file, what.clone()))?;
+            found(SavedItem::fault(SavedKind::Page, file, what.clone()))?;
         }
         for of_record in meaning(record, file, is_page) {
             found(of_record)?;
@@ -79,7 +79,7 @@ fn unpacked<'r>(
 }
 
 /// A record with its block.
-struct Record {
+struct WarcRecord {
     headers: Headers,
     /// `None` if the record holds no page and no picture, or is too large.
     block: Option<Vec<u8>>,
@@ -99,7 +99,7 @@ impl Records<'_> {
     ///
     /// # Errors
     /// The file cannot be read further.
-    fn next(&mut self) -> Result<Option<Record>> {
+    fn next(&mut self) -> Result<Option<WarcRecord>> {
         let mut skipped = 0u64;
         let begin = self.read;
         // empty lines end the record before; other lines are the rest of one that is longer than it says
@@ -163,7 +163,7 @@ impl Records<'_> {
             }
             None
         };
-        Ok(Some(Record {
+        Ok(Some(WarcRecord {
             headers,
             block,
             fault,
@@ -205,7 +205,7 @@ fn uri(headers: &Headers) -> String {
 }
 
 /// What a record holds.
-fn meaning(record: Record, file: &Path, is_page: &dyn Fn(&str) -> bool) -> Vec<Found> {
+fn meaning(record: WarcRecord, file: &Path, is_page: &dyn Fn(&str) -> bool) -> Vec<SavedItem> {
     let location = uri(&record.headers);
     match record.headers.get("warc-type") {
         "revisit" => {
@@ -215,7 +215,7 @@ fn meaning(record: Record, file: &Path, is_page: &dyn Fn(&str) -> bool) -> Vec<F
             if to.is_empty() || to == location {
                 return Vec::new();
             }
-            return vec![Found::Redirect { from: location, to }];
+            return vec![SavedItem::Redirect { from: location, to }];
         }
         "response" | "resource" => {}
         _ => return Vec::new(),
@@ -231,11 +231,11 @@ fn meaning(record: Record, file: &Path, is_page: &dyn Fn(&str) -> bool) -> Vec<F
         match Response::read(&block) {
             Ok(response) if (300..400).contains(&response.status) => {
                 let to = super::location::resolve(&location, response.headers.get("location"));
-                let redirect = to.map(|to| Found::Redirect { from: location, to });
+                let redirect = to.map(|to| SavedItem::Redirect { from: location, to });
                 return redirect.into_iter().collect();
             }
             Ok(response) if !(200..300).contains(&response.status) => {
-                return vec![Found::LeftOut(LeftOut::NoAnswer)];
+                return vec![SavedItem::LeftOut(LeftOut::NoAnswer)];
             }
             Ok(response) => {
                 let media_type = response.headers.media_type();
@@ -246,14 +246,14 @@ fn meaning(record: Record, file: &Path, is_page: &dyn Fn(&str) -> bool) -> Vec<F
                         // scripts and the like are not needed
                         let kind = kind_of(&media_type, &[]);
                         let what = format!("{location}: {what}");
-                        let fault = kind.map(|kind| Found::fault(kind, file, what));
+                        let fault = kind.map(|kind| SavedItem::fault(kind, file, what));
                         return fault.into_iter().collect();
                     }
                 }
             }
             Err(what) => {
                 let what = format!("{location}: {what}");
-                return vec![Found::fault(Kind::Page, file, what)];
+                return vec![SavedItem::fault(SavedKind::Page, file, what)];
             }
         }
     } else {
@@ -261,13 +261,15 @@ fn meaning(record: Record, file: &Path, is_page: &dyn Fn(&str) -> bool) -> Vec<F
         (media_type, record.headers.parameter("charset"), block)
     };
     let kind = match kind_of(&media_type, &bytes) {
-        Some(Kind::Page) if !is_page(&location) => return vec![Found::LeftOut(LeftOut::Unlisted)],
+        Some(SavedKind::Page) if !is_page(&location) => {
+            return vec![SavedItem::LeftOut(LeftOut::Unlisted)];
+        }
         Some(kind) => kind,
         None => return Vec::new(),
     };
     let bytes = match charset {
-        Some(charset) if kind == Kind::Page => super::in_utf8(bytes, &charset),
+        Some(charset) if kind == SavedKind::Page => super::in_utf8(bytes, &charset),
         _ => bytes,
     };
-    vec![Found::of(kind, Saved::new(location, bytes, file))]
+    vec![SavedItem::of(kind, SavedFile::new(location, bytes, file))]
 }

@@ -10,14 +10,14 @@ use sha2::{Digest, Sha256};
 
 use super::DataFile;
 use crate::disk::{hex, regular};
-use crate::web::Progress;
+use crate::web::ProgressDisplay;
 use crate::web::download::{Checksum, Expected, Web};
 use crate::web::part::{copy_file, remove_part};
 
 /// Number of bytes that are read at once.
 const BUFFER: usize = 1 << 18;
 
-pub(super) struct Sources {
+pub(super) struct DatasetSources {
     web: Web,
     mirror: Option<Mirror>,
 }
@@ -34,10 +34,10 @@ enum Place {
     Path(PathBuf),
 }
 
-impl Sources {
+impl DatasetSources {
     /// # Errors
     /// The mirror is neither an address nor a directory, or the certificates that the user has chosen cannot be read.
-    pub fn new(mirror: Option<&str>) -> Result<Sources> {
+    pub fn new(mirror: Option<&str>) -> Result<DatasetSources> {
         let is_address = |text: &str| text.starts_with("https://") || text.starts_with("http://");
         let mirror = match mirror {
             None => None,
@@ -53,7 +53,7 @@ impl Sources {
                 Some(Mirror::Directory(text.into()))
             }
         };
-        Ok(Sources {
+        Ok(DatasetSources {
             web: Web::new()?,
             mirror,
         })
@@ -68,7 +68,7 @@ impl Sources {
         file: &DataFile,
         (dataset, name): (&str, &str),
         to: &Path,
-        progress: &Progress,
+        progress: &ProgressDisplay,
     ) -> Result<(String, String)> {
         let part = to.with_added_extension("part");
         // an earlier process may have been killed when only the check was left
@@ -119,7 +119,7 @@ impl Sources {
         file: &DataFile,
         name: &str,
         part: &Path,
-        progress: &Progress,
+        progress: &ProgressDisplay,
     ) -> Result<String> {
         let transfer = progress.transfer(name);
         let mut published = None;

@@ -7,9 +7,9 @@ use anyhow::{Result, ensure};
 use indicatif::DecimalBytes;
 
 use super::super::entry_name::UNFINISHED;
-use super::{DataFile, Datasets, Entry, Step};
+use super::{DataFile, DatasetEntry, Datasets, FileProgress};
 use crate::disk::read_record;
-use crate::web::Progress;
+use crate::web::ProgressDisplay;
 
 /// Says what is to be downloaded and how much room it needs, and checks that the disk has it.
 ///
@@ -17,8 +17,8 @@ use crate::web::Progress;
 /// It has less.
 pub(super) fn check(
     datasets: &Datasets,
-    missing: &[(&Entry, Vec<&DataFile>)],
-    progress: &Progress,
+    missing: &[(&DatasetEntry, Vec<&DataFile>)],
+    progress: &ProgressDisplay,
 ) -> Result<()> {
     let files = || {
         let pairs = missing.iter();
@@ -87,13 +87,13 @@ fn check_room(dir: &Path, needed: u64) -> Result<()> {
 }
 
 /// The bytes of a file that an earlier process has downloaded, and those that it has unpacked.
-fn already(datasets: &Datasets, entry: &Entry, file: &DataFile) -> (u64, u64) {
+fn already(datasets: &Datasets, entry: &DatasetEntry, file: &DataFile) -> (u64, u64) {
     let unfinished = datasets.dir_of(entry).join(UNFINISHED);
     let length = |end: &str| {
         let path = unfinished.join(format!("{}{end}", file.file));
         fs::metadata(path).map_or(0, |metadata| metadata.len())
     };
-    let step: Step =
+    let step: FileProgress =
         read_record(&unfinished.join(format!("{}.toml", file.file))).unwrap_or_default();
     let there = match step.is_done {
         true => file.at_most(),

@@ -6,21 +6,23 @@ use rusqlite::Row;
 use super::{Clip, Pixels};
 use crate::device;
 use crate::evidence::Evidence;
-use crate::evidence::channel::{self, Channel, Extractor, Precision, Put, Waiting};
-use crate::evidence::document::Document;
+use crate::evidence::channel::{self, Channel, Extractor, Precision, PutRow, WaitingDocument};
+use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::Vector;
-use crate::evidence::table::{Table, blob_of, vector_of};
+use crate::evidence::table::{EvidenceTable, blob_of, vector_of};
 use crate::lazy::Lazy;
-use crate::weights::{CheckedModel, Role};
+use crate::weights::{CheckedModel, ModelRole};
 use riposte_nn::transformer::Backend;
 
 /// The vector of each image by the first model.
-pub(crate) static CLIP: Table = Table::new("clip", 0, &[(Vector, "vector")]).with_large_rows();
+pub(crate) static CLIP: EvidenceTable =
+    EvidenceTable::new("clip", 0, &[(Vector, "vector")]).with_large_rows();
 
 /// The vector of each image by the second model.
-pub(crate) static IMAGE_TEXT: Table = Table::new("image_text", 0, &[(Vector, "vector")])
-    .with_large_rows()
-    .added_later();
+pub(crate) static IMAGE_TEXT: EvidenceTable =
+    EvidenceTable::new("image_text", 0, &[(Vector, "vector")])
+        .with_large_rows()
+        .added_later();
 
 /// One of the two image-text models of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ impl Slot {
     }
 
     /// The table of the vectors.
-    pub(crate) fn table(self) -> &'static Table {
+    pub(crate) fn table(self) -> &'static EvidenceTable {
         match self {
             Slot::First => &CLIP,
             Slot::Second => &IMAGE_TEXT,
@@ -64,15 +66,15 @@ impl Channel for ImageTextVectors {
         self.0.channel()
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static EvidenceTable] {
         match self.0 {
             Slot::First => const { &[&CLIP] },
             Slot::Second => const { &[&IMAGE_TEXT] },
         }
     }
 
-    fn role(&self) -> Option<Role> {
-        Some(Role::Clip)
+    fn role(&self) -> Option<ModelRole> {
+        Some(ModelRole::Clip)
     }
 
     fn only_if_named(&self) -> bool {
@@ -108,7 +110,7 @@ impl Channel for ImageTextVectors {
         }))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         let vector = match self.0 {
             Slot::First => &evidence.clip,
             Slot::Second => &evidence.image_text,
@@ -119,7 +121,7 @@ impl Channel for ImageTextVectors {
         }
     }
 
-    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+    fn read(&self, _: &EvidenceTable, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
         *self.0.vector(evidence) = Some(vector_of(row.get_ref(1)?.as_blob()?)?);
         Ok(())
     }
@@ -137,7 +139,7 @@ impl Extractor for ImageTextModel {
         self.model.producer().to_owned()
     }
 
-    fn compute(&self, document: &mut Document) -> Result<()> {
+    fn compute(&self, document: &mut DocumentInWork) -> Result<()> {
         *self.slot.vector(&mut document.evidence) = None;
         if let Some(image) = document.image() {
             let pixels = self.model.get()?.preprocess(&image.picture.image);
@@ -146,9 +148,9 @@ impl Extractor for ImageTextModel {
         Ok(())
     }
 
-    fn complete(&self, waiting: Vec<Waiting>) -> Result<()> {
+    fn complete(&self, waiting: Vec<WaitingDocument>) -> Result<()> {
         let (mut records, mut batch) = (Vec::new(), Vec::new());
-        for Waiting { input, record } in waiting {
+        for WaitingDocument { input, record } in waiting {
             let pixels = input.downcast::<Pixels>().ok();
             batch.push(*pixels.context("pixels are expected")?);
             records.push(record);
@@ -160,7 +162,8 @@ impl Extractor for ImageTextModel {
         for (record, vector) in records.into_iter().zip(vectors) {
             *self.slot.vector(&mut record.evidence) = Some(vector);
             if let Some(made) = record.made.get_mut(name) {
-                let backend = channel::Backend::of_transformer(model.runtime(), model.numeric());
+                let backend =
+                    channel::ChannelBackend::of_transformer(model.runtime(), model.numeric());
                 made.backend = Some(backend);
             }
         }

@@ -1,6 +1,6 @@
 //! Decides whether the files of a document are those from which its stored evidence was computed.
 
-use crate::collection::images::{Entry, FileState, Listing};
+use crate::collection::images::{DocumentFiles, FileState, ImageFolder};
 use crate::evidence::clock::Clock;
 
 /// How stored evidence is used, the same for all documents.
@@ -16,8 +16,8 @@ pub(super) struct Policy {
 /// the same. They are read before evidence is computed from them, so the next extraction notices a change in the meantime. `None` if there is no
 /// known state and nothing can be recorded.
 pub(super) fn look(
-    entry: &Entry,
-    listing: &mut Listing,
+    entry: &ImageFolder,
+    listing: &mut DocumentFiles,
     known: Option<&FileState>,
     policy: Policy,
     clock: &Clock,

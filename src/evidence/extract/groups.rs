@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
-use super::{GROUP, Tools};
+use super::{Extractors, GROUP};
 use crate::collection::Fault;
 use crate::collection::images::FileState;
-use crate::evidence::channel::{Record, Waiting};
+use crate::evidence::channel::{NewEvidence, WaitingDocument};
 use crate::evidence::clock::Clock;
 
 /// SHA-256 of the bytes of an image file, or of the pixels in it.
@@ -20,7 +20,7 @@ pub(super) type Digest = [u8; 32];
 pub(super) struct DocumentResult {
     pub(super) index: usize,
     /// The new evidence; `None` if nothing was missing.
-    pub(super) record: Option<Record>,
+    pub(super) record: Option<NewEvidence>,
     /// The faults because of which nothing is stored now: files that could not be read because of a temporary error.
     pub(super) transient: Vec<Fault>,
     /// The files, if they are to be recorded without new evidence.
@@ -71,14 +71,18 @@ impl Groups {
 }
 
 /// Completes the channels that are computed for the documents of a group together.
-pub(super) fn complete(members: &mut [DocumentResult], tools: &Tools, clock: &Clock) -> Result<()> {
+pub(super) fn complete(
+    members: &mut [DocumentResult],
+    tools: &Extractors,
+    clock: &Clock,
+) -> Result<()> {
     for channel in tools.channels() {
         let waiting = members.iter_mut().filter_map(|member| {
             let input = member.waiting.remove(channel.name())?;
             let record = member.record.as_mut()?;
-            Some(Waiting { input, record })
+            Some(WaitingDocument { input, record })
         });
-        let waiting: Vec<Waiting> = waiting.collect();
+        let waiting: Vec<WaitingDocument> = waiting.collect();
         if let Some(extractor) = tools.extractor(channel.name())
             && !waiting.is_empty()
         {

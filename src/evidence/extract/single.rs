@@ -5,18 +5,18 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 
-use super::Tools;
+use super::Extractors;
 use super::files::Policy;
 use super::suspects::death;
 use super::worker::Worker;
-use crate::collection::images::Entry;
-use crate::evidence::channel::Record;
+use crate::collection::images::ImageFolder;
+use crate::evidence::channel::NewEvidence;
 use crate::evidence::clock::Clock;
-use crate::evidence::store::{PassedOver, Place};
+use crate::evidence::store::{PassedOver, StoreFile};
 
 /// What a store would contain about the document.
-pub enum Single {
-    Evidence(Box<Record>),
+pub enum SingleResult {
+    Evidence(Box<NewEvidence>),
     /// A process has died while it computed the document.
     PassedOver(PassedOver),
 }
@@ -26,9 +26,14 @@ pub enum Single {
 ///
 /// # Errors
 /// A model cannot be loaded or fails.
-pub fn single(entry: &Entry, shown: &Path, tools: &Tools, died: Option<&str>) -> Result<Single> {
+pub fn single(
+    entry: &ImageFolder,
+    shown: &Path,
+    tools: &Extractors,
+    died: Option<&str>,
+) -> Result<SingleResult> {
     if let Some(how) = died {
-        return Ok(Single::PassedOver(death(entry, shown, tools, how)));
+        return Ok(SingleResult::PassedOver(death(entry, shown, tools, how)));
     }
     let clock = Clock::default();
     let policy = Policy {
@@ -37,7 +42,7 @@ pub fn single(entry: &Entry, shown: &Path, tools: &Tools, died: Option<&str>) ->
     };
     let (entries, known_images) = (std::slice::from_ref(entry), Mutex::default());
     // the document has no stored evidence, so the store is never opened
-    let place = Place {
+    let place = StoreFile {
         path: PathBuf::new(),
         channels: tools.channels(),
     };
@@ -60,5 +65,5 @@ pub fn single(entry: &Entry, shown: &Path, tools: &Tools, died: Option<&str>) ->
         }
         fault.what = fault.what.replace(&*here, &there);
     }
-    Ok(Single::Evidence(Box::new(record)))
+    Ok(SingleResult::Evidence(Box::new(record)))
 }

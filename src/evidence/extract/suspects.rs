@@ -12,12 +12,12 @@ use riposte_eval::DocId;
 
 use super::files::Policy;
 use super::worker::Worker;
-use super::{Store, Tools};
+use super::{Extractors, Store};
 use crate::collection::Fault;
-use crate::collection::images::{Entry, ImageCollection};
+use crate::collection::images::{ImageCollection, ImageFolder};
 use crate::disk::regular;
 use crate::evidence::clock::Clock;
-use crate::evidence::store::{PassedOver, Place};
+use crate::evidence::store::{PassedOver, StoreFile};
 
 /// The documents that an extraction was working on when its process ended, and whose files are still the same. With `retry`, also those
 /// that are passed over.
@@ -47,11 +47,11 @@ pub fn suspects(collection: &ImageCollection, store: &Store, retry: bool) -> Res
 pub fn attempt(
     collection: &ImageCollection,
     evidence: &Path,
-    tools: &Tools,
+    tools: &Extractors,
     documents: &[DocId],
     on_done: &mut dyn FnMut(&DocId) -> Result<()>,
 ) -> Result<()> {
-    let place = Place {
+    let place = StoreFile {
         path: evidence.to_owned(),
         channels: tools.channels(),
     };
@@ -85,7 +85,7 @@ pub fn attempt(
 pub fn pass_over(
     collection: &ImageCollection,
     store: &mut Store,
-    tools: &Tools,
+    tools: &Extractors,
     document: &DocId,
     how: &str,
 ) -> Result<()> {
@@ -95,7 +95,12 @@ pub fn pass_over(
 }
 
 /// The record of a document in which riposte dies. `shown` is the directory that messages name.
-pub(super) fn death(entry: &Entry, shown: &Path, tools: &Tools, how: &str) -> PassedOver {
+pub(super) fn death(
+    entry: &ImageFolder,
+    shown: &Path,
+    tools: &Extractors,
+    how: &str,
+) -> PassedOver {
     let mut listing = entry.list(&mut Vec::new());
     PassedOver {
         document: entry.id.clone(),
@@ -109,10 +114,10 @@ pub(super) fn death(entry: &Entry, shown: &Path, tools: &Tools, how: &str) -> Pa
 
 /// The faults of the documents that are passed over now, by index. `mine` are the indices of the documents in the extent.
 pub(super) fn passed_over(
-    entries: &[Entry],
+    entries: &[ImageFolder],
     mine: &[usize],
     store: &Store,
-    tools: &Tools,
+    tools: &Extractors,
 ) -> Result<BTreeMap<usize, Fault>> {
     let signature = tools.signature();
     let mut faults = BTreeMap::new();
@@ -128,7 +133,7 @@ pub(super) fn passed_over(
     Ok(faults)
 }
 
-fn entry_of<'a>(entries: &'a [Entry], id: &DocId) -> Option<(usize, &'a Entry)> {
+fn entry_of<'a>(entries: &'a [ImageFolder], id: &DocId) -> Option<(usize, &'a ImageFolder)> {
     let index = entries.binary_search_by(|entry| entry.id.cmp(id)).ok()?;
     Some((index, entries.get(index)?))
 }

@@ -10,16 +10,16 @@ use sha2::{Digest as _, Sha256};
 
 use super::files::{self, Policy};
 use super::groups::{Digest, DocumentResult, Groups, complete};
-use super::{Producers, Tools};
+use super::{Extractors, Producers};
 use crate::collection::Fault;
-use crate::collection::images::{Entry, Listing};
+use crate::collection::images::{DocumentFiles, ImageFolder};
 use crate::disk::regular::Transient;
 use crate::evidence::Evidence;
-use crate::evidence::channel::{Channel, Made, Record};
+use crate::evidence::channel::{Channel, NewEvidence, Provenance};
 use crate::evidence::clock::Clock;
-use crate::evidence::document::{Document, ImageFile};
-use crate::evidence::store::{AtWork, Place, Store, StoredDocument};
-use crate::evidence::table::Table;
+use crate::evidence::document::{DocumentInWork, ImageFile};
+use crate::evidence::store::{AtWork, Store, StoreFile, StoredDocument};
+use crate::evidence::table::EvidenceTable;
 
 /// The indices of documents whose evidence is stored, by the digests of their images.
 pub(super) type KnownImages = Mutex<HashMap<Digest, usize>>;
@@ -37,7 +37,7 @@ fn transient_of<'f>(faults: impl IntoIterator<Item = &'f Fault>) -> Vec<Fault> {
 }
 
 /// The digest of the size and the pixels of a document's picture; `None` if a file has faults.
-fn digest_of_pixels(document: &mut Document) -> Option<Digest> {
+fn digest_of_pixels(document: &mut DocumentInWork) -> Option<Digest> {
     let picture = document.image()?.picture;
     if document.has_image_faults() {
         return None;
@@ -52,11 +52,11 @@ fn digest_of_pixels(document: &mut Document) -> Option<Digest> {
 
 /// The state of one thread.
 pub(super) struct Worker<'a> {
-    tools: &'a Tools,
+    tools: &'a Extractors,
     clock: &'a Clock,
-    entries: &'a [Entry],
+    entries: &'a [ImageFolder],
     seen: &'a KnownImages,
-    place: &'a Place,
+    place: &'a StoreFile,
     /// Where the worker notes its documents, and the worker's number there.
     at_work: Option<(&'a AtWork, usize)>,
     policy: Policy,
@@ -72,10 +72,10 @@ impl<'a> Worker<'a> {
     /// # Errors
     /// The thread of its pool cannot be started.
     pub(super) fn new(
-        tools: &'a Tools,
+        tools: &'a Extractors,
         clock: &'a Clock,
-        entries: &'a [Entry],
-        place: &'a Place,
+        entries: &'a [ImageFolder],
+        place: &'a StoreFile,
         policy: Policy,
         seen: &'a KnownImages,
         at_work: Option<(&'a AtWork, usize)>,
@@ -102,7 +102,7 @@ impl<'a> Worker<'a> {
         &self,
         index: usize,
         held: Option<&StoredDocument>,
-    ) -> Result<Option<Record>> {
+    ) -> Result<Option<NewEvidence>> {
         let mut outcome = [self.document(index, held)?];
         self.complete(&mut outcome)?;
         let [outcome] = outcome;
@@ -191,15 +191,15 @@ impl<'a> Worker<'a> {
         if held.is_some() {
             let all = self.tools.channels().iter();
             let lacking = all.filter(|channel| missing.contains_key(channel.name()));
-            let left_out: Vec<&Table> = lacking.flat_map(|c| c.tables()).copied().collect();
+            let left_out: Vec<&EvidenceTable> = lacking.flat_map(|c| c.tables()).copied().collect();
             evidence = self.store()?.read_without(&entry.id, &left_out)?;
         }
-        let record = Record {
+        let record = NewEvidence {
             fingerprint: listing.fingerprint.clone(),
             files,
-            ..Record::default()
+            ..NewEvidence::default()
         };
-        let document = Document {
+        let document = DocumentInWork {
             entry,
             listing,
             evidence: evidence.unwrap_or_else(|| Evidence {
@@ -243,7 +243,7 @@ impl<'a> Worker<'a> {
     ///
     /// # Errors
     /// The evidence cannot be written.
-    fn begin(&self, entry: &Entry, listing: &Listing) -> Result<()> {
+    fn begin(&self, entry: &ImageFolder, listing: &DocumentFiles) -> Result<()> {
         if self.policy.is_read_only {
             bail!(
                 "evidence of {} is missing or outdated, and {} cannot be written: copy it to a directory that can be written, and name the copy with --evidence",
@@ -261,9 +261,9 @@ impl<'a> Worker<'a> {
     /// Computes the missing channels, in the order of the list.
     fn compute(
         &self,
-        mut document: Document,
+        mut document: DocumentInWork,
         mut missing: Producers,
-        mut record: Record,
+        mut record: NewEvidence,
         outcome: &mut DocumentResult,
     ) -> Result<()> {
         self.copy_channels(&mut document, &mut missing, &mut record, outcome)?;
@@ -276,7 +276,7 @@ impl<'a> Worker<'a> {
             };
             self.clock
                 .time(channel.stage(), || extractor.compute(&mut document))?;
-            let made = Made {
+            let made = Provenance {
                 producer,
                 backend: document.backend.take(),
                 faults: std::mem::take(&mut document.faults),
@@ -307,9 +307,9 @@ impl<'a> Worker<'a> {
     /// computed before. A picture that was packed again, or whose metadata were removed, has other bytes.
     fn copy_channels(
         &self,
-        document: &mut Document,
+        document: &mut DocumentInWork,
         missing: &mut Producers,
-        record: &mut Record,
+        record: &mut NewEvidence,
         outcome: &mut DocumentResult,
     ) -> Result<()> {
         let all = self.tools.channels().iter().copied();
@@ -337,7 +337,7 @@ impl<'a> Worker<'a> {
             let store = self.store()?;
             for channel in copied {
                 store.read_channel(&twin.id, channel, &mut document.evidence)?;
-                let made = Made {
+                let made = Provenance {
                     producer: missing.remove(channel.name()).unwrap_or_default(),
                     backend: store.backend(&twin.id, channel.name())?,
                     faults: Vec::new(),
@@ -349,7 +349,7 @@ impl<'a> Worker<'a> {
     }
 
     /// A document with the same image, whose evidence is stored.
-    fn twin(&self, digest: Digest) -> Option<&Entry> {
+    fn twin(&self, digest: Digest) -> Option<&ImageFolder> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let index = *seen.get(&digest)?;
         self.entries.get(index)

@@ -5,7 +5,7 @@ use riposte_nn::checkpoint::Checkpoint;
 
 /// What a model was trained to make of a cosine.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Likeness {
+pub enum ImageTextLikeness {
     /// The softmax over several texts or pictures of scale × cosine (CLIP). A cosine alone says nothing: only those of one model can be compared.
     Softmax {
         /// The factor of a cosine.
@@ -23,19 +23,19 @@ pub enum Likeness {
 /// The scale of checkpoints without one. It is that of all models that OpenAI has published.
 const CLIP_SCALE: f32 = 100.0;
 
-impl Default for Likeness {
+impl Default for ImageTextLikeness {
     /// That of CLIP.
     fn default() -> Self {
-        Likeness::Softmax { scale: CLIP_SCALE }
+        ImageTextLikeness::Softmax { scale: CLIP_SCALE }
     }
 }
 
-impl Likeness {
+impl ImageTextLikeness {
     /// Reads the scale and, if the model has one, the bias.
     ///
     /// # Errors
     /// They cannot be read, or they contradict what a cosine is.
-    pub(super) fn read(checkpoint: &Checkpoint, has_bias: bool) -> Result<Likeness> {
+    pub(super) fn read(checkpoint: &Checkpoint, has_bias: bool) -> Result<ImageTextLikeness> {
         let scale = match checkpoint.number("logit_scale")? {
             // the logarithm is stored
             Some(scale) => f64::from(scale).exp() as f32,
@@ -47,14 +47,14 @@ impl Likeness {
             "{path}: logit_scale is the logarithm of {scale}: expected that of a positive number"
         );
         if !has_bias {
-            return Ok(Likeness::Softmax { scale });
+            return Ok(ImageTextLikeness::Softmax { scale });
         }
         let bias = checkpoint.number("logit_bias")?.unwrap_or(f32::NAN);
         ensure!(
             bias.is_finite() && bias < 0.0,
             "{path}: logit_bias is {bias}: expected a negative number, because most pairs do not belong together"
         );
-        Ok(Likeness::Sigmoid { scale, bias })
+        Ok(ImageTextLikeness::Sigmoid { scale, bias })
     }
 
     /// A cosine as a value in \[0, 1\], which is averaged with those of other signals.
@@ -67,8 +67,8 @@ impl Likeness {
     /// a range of 0.22, nearly as wide as CLIP's, so recipes weight both alike.
     pub fn to_unit(self, cosine: f64) -> f64 {
         let value = match self {
-            Likeness::Softmax { .. } => (cosine - 0.15) / 0.2,
-            Likeness::Sigmoid { scale, bias } => {
+            ImageTextLikeness::Softmax { .. } => (cosine - 0.15) / 0.2,
+            ImageTextLikeness::Sigmoid { scale, bias } => {
                 let logit = f64::from(scale) * cosine + f64::from(bias);
                 0.5 - logit / (2.0 * f64::from(bias))
             }
@@ -79,16 +79,16 @@ impl Likeness {
     /// As it is stored: the scale, and the bias if there is one.
     pub(crate) fn numbers(self) -> Vec<f32> {
         match self {
-            Likeness::Softmax { scale } => vec![scale],
-            Likeness::Sigmoid { scale, bias } => vec![scale, bias],
+            ImageTextLikeness::Softmax { scale } => vec![scale],
+            ImageTextLikeness::Sigmoid { scale, bias } => vec![scale, bias],
         }
     }
 
-    /// The reverse of [`Likeness::numbers`]; `None` if the numbers are those of no model.
-    pub(crate) fn of_numbers(numbers: &[f32]) -> Option<Likeness> {
+    /// The reverse of [`ImageTextLikeness::numbers`]; `None` if the numbers are those of no model.
+    pub(crate) fn of_numbers(numbers: &[f32]) -> Option<ImageTextLikeness> {
         match *numbers {
-            [scale] => Some(Likeness::Softmax { scale }),
-            [scale, bias] if bias < 0.0 => Some(Likeness::Sigmoid { scale, bias }),
+            [scale] => Some(ImageTextLikeness::Softmax { scale }),
+            [scale, bias] if bias < 0.0 => Some(ImageTextLikeness::Sigmoid { scale, bias }),
             _ => None,
         }
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     /// That of google/siglip-base-patch16-224, rounded.
-    const SIGLIP: Likeness = Likeness::Sigmoid {
+    const SIGLIP: ImageTextLikeness = ImageTextLikeness::Sigmoid {
         scale: 117.3,
         bias: -12.9,
     };
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn the_value_of_a_softmax_is_that_of_clip_whatever_its_scale() {
         for scale in [1.0, 100.0] {
-            let likeness = Likeness::Softmax { scale };
+            let likeness = ImageTextLikeness::Softmax { scale };
             for (cosine, value) in [(0.1, 0.0), (0.15, 0.0), (0.25, 0.5), (0.4, 1.0)] {
                 assert!((likeness.to_unit(cosine) - value).abs() < 1e-12);
             }
@@ -127,10 +127,13 @@ mod tests {
 
     #[test]
     fn numbers_are_stored_and_read() {
-        for likeness in [SIGLIP, Likeness::default()] {
-            assert_eq!(Likeness::of_numbers(&likeness.numbers()), Some(likeness));
+        for likeness in [SIGLIP, ImageTextLikeness::default()] {
+            assert_eq!(
+                ImageTextLikeness::of_numbers(&likeness.numbers()),
+                Some(likeness)
+            );
         }
-        assert_eq!(Likeness::of_numbers(&[]), None);
-        assert_eq!(Likeness::of_numbers(&[1.0, 2.0]), None);
+        assert_eq!(ImageTextLikeness::of_numbers(&[]), None);
+        assert_eq!(ImageTextLikeness::of_numbers(&[1.0, 2.0]), None);
     }
 }

@@ -24,9 +24,9 @@ pub(in crate::evidence) struct Texts {
 /// `tokenizer_config.json`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Settings {
+struct TokenizerConfig {
     tokenizer_class: Option<String>,
-    pad_token: Option<Token>,
+    pad_token: Option<TokenText>,
     do_lower_case: Option<bool>,
     strip_accents: Option<bool>,
     tokenize_chinese_chars: Option<bool>,
@@ -35,13 +35,13 @@ struct Settings {
 /// A token in the file.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Token {
+enum TokenText {
     Text(String),
     Described { content: String },
 }
 
-impl Settings {
-    fn read(dir: &Path) -> Result<Settings> {
+impl TokenizerConfig {
+    fn read(dir: &Path) -> Result<TokenizerConfig> {
         Ok(read_json_if_there(&dir.join(SETTINGS))?.unwrap_or_default())
     }
 }
@@ -63,9 +63,9 @@ impl Texts {
     /// say; the second ones have the tokenizer of Gemma, which keeps capital letters.
     pub fn of_siglip(dir: &Path, tokens: usize, vocabulary: usize) -> Result<(Texts, u32)> {
         let mut tokenizer = Tokenizer::read(dir, Input::Single, tokens, vocabulary)?;
-        let settings = Settings::read(dir)?;
+        let settings = TokenizerConfig::read(dir)?;
         let padding = match &settings.pad_token {
-            Some(Token::Text(token) | Token::Described { content: token }) => {
+            Some(TokenText::Text(token) | TokenText::Described { content: token }) => {
                 let id = tokenizer.id(token);
                 id.with_context(|| {
                     let dir = dir.display();
@@ -102,7 +102,7 @@ impl Texts {
     pub fn of_bert(dir: &Path, tokens: usize, vocabulary: usize) -> Result<Texts> {
         let words = dir.join("vocab.txt");
         let tokenizer = if !regular::exists(&dir.join(TOKENIZER))? && regular::exists(&words)? {
-            let settings = Settings::read(dir)?;
+            let settings = TokenizerConfig::read(dir)?;
             let rules = WordRules {
                 lower_case: settings.do_lower_case.unwrap_or(true),
                 strip_accents: settings.strip_accents,

@@ -6,12 +6,12 @@ use rusqlite::{Row, ToSql};
 
 use super::{OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader, backend, blocks};
 use crate::collection::FaultKind;
-use crate::evidence::channel::{Backend, Channel, Extractor, Precision, Put};
-use crate::evidence::document::{Document, fault};
-use crate::evidence::table::Table;
+use crate::evidence::channel::{Channel, ChannelBackend, Extractor, Precision, PutRow};
+use crate::evidence::document::{DocumentInWork, fault};
+use crate::evidence::table::EvidenceTable;
 use crate::evidence::{Evidence, guarded};
 use crate::lazy::Lazy;
-use crate::weights::{CheckedModel, Role};
+use crate::weights::{CheckedModel, ModelRole};
 
 /// The channel of the text in an image.
 pub struct Ocr;
@@ -21,12 +21,12 @@ impl Channel for Ocr {
         "ocr"
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static EvidenceTable] {
         const { &[&OCR_LINE, &OCR_BLOCK] }
     }
 
-    fn role(&self) -> Option<Role> {
-        Some(Role::Ocr)
+    fn role(&self) -> Option<ModelRole> {
+        Some(ModelRole::Ocr)
     }
 
     fn values_in_int8(&self) -> Option<&'static str> {
@@ -58,7 +58,7 @@ impl Channel for Ocr {
         })))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         for (number, line) in (0i64..).zip(&evidence.ocr) {
             let [a, b, c, d] = &line.corners;
             let read: [&dyn ToSql; 3] = [&number, &line.text, &line.confidence];
@@ -73,7 +73,12 @@ impl Channel for Ocr {
         Ok(())
     }
 
-    fn read(&self, table: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+    fn read(
+        &self,
+        table: &EvidenceTable,
+        row: &Row,
+        evidence: &mut Evidence,
+    ) -> rusqlite::Result<()> {
         let lines = &mut evidence.ocr;
         if table.name == OCR_LINE.name {
             // an earlier build may have stored lines without blocks; then each line is a block
@@ -103,7 +108,7 @@ impl Extractor for Lazy<Box<dyn TextReader>> {
         Lazy::producer(self).to_owned()
     }
 
-    fn compute(&self, document: &mut Document) -> Result<()> {
+    fn compute(&self, document: &mut DocumentInWork) -> Result<()> {
         let image = document.image();
         let reader = self.get()?;
         document.backend = backend_of(&**reader);
@@ -131,10 +136,13 @@ impl Extractor for Lazy<Box<dyn TextReader>> {
 }
 
 /// The backend of a reader, as it is stored; `None` if the reader names no network.
-fn backend_of(reader: &dyn TextReader) -> Option<Backend> {
+fn backend_of(reader: &dyn TextReader) -> Option<ChannelBackend> {
     let backends = reader.backends();
-    let numeric = backends.iter().map(backend::Backend::numeric).max()?;
-    Some(Backend {
+    let numeric = backends
+        .iter()
+        .map(backend::NetworkBackend::numeric)
+        .max()?;
+    Some(ChannelBackend {
         name: backend::name(backends),
         numeric,
     })

@@ -313,7 +313,7 @@ mod tests {
         let image = RgbImage::from_pixel(40, 30, Rgb([255, 51, 0]));
         let input = detector_input(&image, 1.0, &mut BufferPool::default()).unwrap();
         assert_eq!((input.height, input.width, input.channels), (32, 64, 3));
-        let colour = |y, x| [0, 1, 2].map(|channel| input.at(y, x, channel));
+        let colour = |y, x| [0, 1, 2].map(|plane| input.at(y, x, plane));
         // 51 / 127.5 - 1 = -0.6
         let [blue, green, red] = colour(29, 39);
         assert!((blue + 1.0).abs() < 1e-6 && (green + 0.6).abs() < 1e-6 && red == 1.0);

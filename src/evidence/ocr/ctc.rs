@@ -8,7 +8,7 @@ pub(super) const BLANK: usize = 0;
 
 /// The text that was read in the image of a line.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct DecodedLine {
     pub text: String,
     /// The mean probability of the characters, in [0, 1]; 0 for an empty text.
     pub confidence: f32,
@@ -16,7 +16,7 @@ pub(super) struct Reading {
     pub places: Vec<f32>,
 }
 
-impl Reading {
+impl DecodedLine {
     /// The reading without blanks at both ends.
     pub fn trimmed(mut self) -> Self {
         let blanks = |text: &str, trimmed: &str| text.chars().count() - trimmed.chars().count();
@@ -37,7 +37,7 @@ pub(super) fn decode(
     probabilities: NdTensorView<f32, 2>,
     alphabet: &[String],
     word_gap: f32,
-) -> Reading {
+) -> DecodedLine {
     let space = alphabet.iter().rposition(|character| character == " ");
     let steps = probabilities.size(0);
     let (mut text, mut places) = (String::new(), Vec::new());
@@ -71,7 +71,7 @@ pub(super) fn decode(
         previous = label;
     }
     let confidence = if count == 0 { 0.0 } else { sum / count as f32 };
-    Reading {
+    DecodedLine {
         text,
         confidence,
         places,

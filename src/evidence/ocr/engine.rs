@@ -11,8 +11,8 @@ use rten_imageproc::{BoundingRect, RotatedRect, bounding_rect};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
 
-use super::backend::{Backend, Runtime};
-use super::ctc::{self, Reading};
+use super::backend::{NetworkBackend, PartRuntime};
+use super::ctc::{self, DecodedLine};
 use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network, load_model, read};
 use super::{OcrLine, TextReader, crop};
@@ -40,7 +40,7 @@ pub struct OcrsReader {
     engine: OcrEngine,
     recogniser: Network,
     alphabet: Vec<String>,
-    backends: [Backend; 2],
+    backends: [NetworkBackend; 2],
     cores: Cores,
 }
 
@@ -68,9 +68,9 @@ impl OcrsReader {
             ..Default::default()
         })?;
         let backends = [
-            Backend {
+            NetworkBackend {
                 network: "detector",
-                convolutions: Runtime::Rten {
+                convolutions: PartRuntime::Rten {
                     because: "the ocrs engine runs it".to_owned(),
                 },
                 output_layer: None,
@@ -128,7 +128,7 @@ impl OcrsReader {
     }
 
     /// The text of a line, given as a (height, width) image in [-0.5, 0.5].
-    fn read_line(&self, image: NdTensor<f32, 2>, core: &mut Core) -> Result<Reading> {
+    fn read_line(&self, image: NdTensor<f32, 2>, core: &mut Core) -> Result<DecodedLine> {
         let [height, width] = image.shape();
         let input = FeatureMap {
             height,
@@ -151,7 +151,7 @@ impl OcrsReader {
 }
 
 impl TextReader for OcrsReader {
-    fn backends(&self) -> &[Backend] {
+    fn backends(&self) -> &[NetworkBackend] {
         &self.backends
     }
 

@@ -14,7 +14,7 @@ mod table;
 mod tangle;
 
 use super::OcrLine;
-use super::ctc::Reading;
+use super::ctc::DecodedLine;
 use fragment::Fragment;
 
 /// Share of a line's height by which its box reaches over its letters at both ends, and above and below: detectors' boxes are generous.
@@ -38,7 +38,7 @@ pub(super) struct ReadLine {
 
 impl ReadLine {
     /// A line that was read in a rectangle with these corners, in pixels, clockwise from the upper left of the text.
-    pub fn new(reading: Reading, corners: [(f32, f32); 4]) -> Self {
+    pub fn new(reading: DecodedLine, corners: [(f32, f32); 4]) -> Self {
         let reading = reading.trimmed();
         ReadLine {
             line: OcrLine {
@@ -128,7 +128,7 @@ impl Piece {
 }
 
 /// One step in reading order.
-enum Step {
+enum LayoutStep {
     Piece(Piece),
     /// The next piece begins a new block.
     Break,
@@ -223,14 +223,14 @@ fn direction(lines: &[ReadLine]) -> (f32, f32) {
 }
 
 /// The blocks of the text: divided at breaks, at gaps, and where the size of the letters changes.
-fn blocks_of(steps: Vec<Step>) -> Vec<Vec<Piece>> {
+fn blocks_of(steps: Vec<LayoutStep>) -> Vec<Vec<Piece>> {
     let mut blocks = Vec::new();
     let mut run: Vec<Piece> = Vec::new();
     for step in steps {
         match step {
-            Step::Piece(piece) => run.push(piece),
-            Step::Break => paragraphs(std::mem::take(&mut run), &mut blocks),
-            Step::Table(rows) => {
+            LayoutStep::Piece(piece) => run.push(piece),
+            LayoutStep::Break => paragraphs(std::mem::take(&mut run), &mut blocks),
+            LayoutStep::Table(rows) => {
                 paragraphs(std::mem::take(&mut run), &mut blocks);
                 blocks.push(rows);
             }

@@ -30,11 +30,11 @@ use anyhow::Result;
 use image::RgbImage;
 
 use super::table::ColumnType::{Integer, Real, Text};
-use super::table::Table;
-use backend::Backend;
+use super::table::EvidenceTable;
+use backend::NetworkBackend;
 
 /// Lines of text, with their corners in pixels, clockwise from the text's upper left.
-pub(crate) static OCR_LINE: Table = Table::new(
+pub(crate) static OCR_LINE: EvidenceTable = EvidenceTable::new(
     "ocr_line",
     1,
     &[
@@ -45,7 +45,8 @@ pub(crate) static OCR_LINE: Table = Table::new(
 );
 
 /// The blocks of the text, in reading order. A block has the lines from `first_line` up to the line before the next block.
-pub(crate) static OCR_BLOCK: Table = Table::new("ocr_block", 1, &[(Integer, "block first_line")]);
+pub(crate) static OCR_BLOCK: EvidenceTable =
+    EvidenceTable::new("ocr_block", 1, &[(Integer, "block first_line")]);
 
 /// Minimum length of the shorter side of an image in which text is searched for, in pixels. Smaller letters cannot be read, even enlarged.
 const MIN_SIDE: u32 = 8;
@@ -68,7 +69,7 @@ pub struct OcrLine {
 /// Threads share a reader. Each call of `read` works on one core, so each thread that calls it reads one image at a time.
 pub trait TextReader: Send + Sync {
     /// What computes each of the reader's networks. It is recorded with the lines; if it changes, nothing is read again.
-    fn backends(&self) -> &[Backend];
+    fn backends(&self) -> &[NetworkBackend];
 
     /// The lines of one image (8-bit RGB, upright), block by block in reading order; empty if there is no text, or if a side has fewer than 8
     /// pixels.

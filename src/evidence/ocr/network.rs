@@ -13,7 +13,7 @@ use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor, TensorView};
 
-use super::backend::{Backend, Runtime};
+use super::backend::{NetworkBackend, PartRuntime};
 use super::{MIN_SIDE, OcrLine};
 use crate::disk::regular;
 use crate::threads;
@@ -35,7 +35,7 @@ pub(super) struct Network {
     /// The labels that are kept of those that the network predicts; `None` if all are.
     kept: Option<Vec<usize>>,
     /// Which runtimes compute the network, and why.
-    pub(super) backend: Backend,
+    pub(super) backend: NetworkBackend,
 }
 
 /// rten's part of a network: the tensors that it starts from, and those that it has to compute.
@@ -77,9 +77,9 @@ impl Network {
             parts: None,
             classifier: None,
             rest: Rest::default(),
-            backend: Backend {
+            backend: NetworkBackend {
                 network: name,
-                convolutions: Runtime::Rten {
+                convolutions: PartRuntime::Rten {
                     because: String::new(),
                 },
                 output_layer: None,
@@ -95,7 +95,7 @@ impl Network {
             }
         }
         if let (None, Some(because)) = (&network.classifier, failure) {
-            network.backend.output_layer = Some(Runtime::Rten { because });
+            network.backend.output_layer = Some(PartRuntime::Rten { because });
         }
         Ok(network)
     }
@@ -120,7 +120,7 @@ impl Network {
             Ok((parts, rest)) => {
                 let head = parts.head.as_ref().map(|head| head.net.numeric());
                 let numeric = head.unwrap_or_default().max(parts.trunk.numeric());
-                self.backend.convolutions = Runtime::Conv(numeric);
+                self.backend.convolutions = PartRuntime::Conv(numeric);
                 (Some(parts), rest)
             }
             Err(because) => {
@@ -128,14 +128,14 @@ impl Network {
                     Some(classifier) => self.nodes(std::slice::from_ref(&classifier.input_name))?,
                     None => self.model.output_ids().to_vec(),
                 };
-                self.backend.convolutions = Runtime::Rten { because };
+                self.backend.convolutions = PartRuntime::Rten { because };
                 let takes = self.model.input_ids().iter().take(1).copied().collect();
                 (None, Rest { takes, gives })
             }
         };
         let numeric = classifier.as_ref().map(Classifier::numeric);
         (self.parts, self.rest, self.classifier) = (parts, rest, classifier);
-        self.backend.output_layer = numeric.map(Runtime::Conv);
+        self.backend.output_layer = numeric.map(PartRuntime::Conv);
         if numeric.is_none() {
             return Ok(());
         }
@@ -470,7 +470,7 @@ mod tests {
             Network::load_keeping("toy", &path, NumericMode::Float, |_| Ok(Some(kept))).unwrap()
         };
         let mut network = load(kept.clone());
-        let conv = Some(Runtime::Conv(riposte_nn::conv::Numeric::Float));
+        let conv = Some(PartRuntime::Conv(riposte_nn::conv::Numeric::Float));
         assert_eq!(network.backend.output_layer, conv);
         let by_conv = steps(&network);
         network.classifier = None;
@@ -498,8 +498,8 @@ mod tests {
         let ink = reference("ink-recogniser.onnx");
         let network = Network::load("toy", &ink, NumericMode::Auto).unwrap();
         match &network.backend.convolutions {
-            Runtime::Rten { because } => assert!(!because.is_empty()),
-            Runtime::Conv(_) => panic!("it begins with a convolution"),
+            PartRuntime::Rten { because } => assert!(!because.is_empty()),
+            PartRuntime::Conv(_) => panic!("it begins with a convolution"),
         }
         // cut short, it is not an ONNX model
         let half = &bytes[..bytes.len() / 2];

@@ -9,9 +9,9 @@ use rten::{Dimension, Model};
 use rten_tensor::NdTensorView;
 use rten_tensor::prelude::*;
 
-use super::backend::Backend;
+use super::backend::NetworkBackend;
 use super::boxes::{self, TextBox};
-use super::ctc::{self, Reading};
+use super::ctc::{self, DecodedLine};
 use super::layout::{self, ReadLine};
 use super::network::{Core, Cores, Network};
 use super::{OcrLine, Script, TextReader, crop};
@@ -44,7 +44,7 @@ pub struct PpOcr {
     recogniser: Network,
     /// The characters of the kept labels, from label 1 on.
     alphabet: Vec<String>,
-    backends: [Backend; 2],
+    backends: [NetworkBackend; 2],
     cores: Cores,
 }
 
@@ -172,7 +172,7 @@ impl PpOcr {
     }
 
     /// The text of a box.
-    fn read_line(&self, image: &RgbImage, text: &TextBox, core: &mut Core) -> Result<Reading> {
+    fn read_line(&self, image: &RgbImage, text: &TextBox, core: &mut Core) -> Result<DecodedLine> {
         let line = crop::line(image, text, &mut core.pool);
         let output = self.recogniser.run(line, core)?;
         let probabilities: NdTensorView<f32, 3> = output.view().try_into()?;
@@ -190,7 +190,7 @@ impl PpOcr {
 }
 
 impl TextReader for PpOcr {
-    fn backends(&self) -> &[Backend] {
+    fn backends(&self) -> &[NetworkBackend] {
         &self.backends
     }
 

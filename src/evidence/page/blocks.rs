@@ -32,7 +32,7 @@ const CARD_NODES: usize = 200;
 
 /// A text between two block boundaries.
 #[derive(Default)]
-struct Block {
+struct PageBlock {
     text: String,
     words: usize,
     /// The number of words in links.
@@ -59,7 +59,7 @@ struct Scope {
     list_entry: bool,
 }
 
-impl Block {
+impl PageBlock {
     /// The share of words in links.
     fn link_density(&self) -> f64 {
         self.linked as f64 / self.words.max(1) as f64
@@ -73,7 +73,7 @@ impl Block {
 
 /// The text of a page, as blocks in document order.
 pub(crate) struct Blocks {
-    blocks: Vec<Block>,
+    blocks: Vec<PageBlock>,
     /// The index of the block after the image.
     image: Option<usize>,
     image_scope: Scope,
@@ -109,7 +109,7 @@ impl Blocks {
             image: None,
             image_scope: Scope::default(),
         };
-        let mut block = Block::default();
+        let mut block = PageBlock::default();
         let mut stack: Vec<Context> = vec![Context::default()];
         let mut skipped: Option<NodeId> = None;
         let mut articles = 0;
@@ -172,7 +172,7 @@ impl Blocks {
     }
 
     /// Adds a block, unless it has no words.
-    fn end(&mut self, block: &mut Block) {
+    fn end(&mut self, block: &mut PageBlock) {
         let mut ended = std::mem::take(block);
         ended.text = normalised(&ended.text);
         ended.words = word_count(&ended.text);
@@ -193,7 +193,7 @@ impl Blocks {
             .chunk_by_mut(|a, b| a.is_links() && b.is_links());
         for run in runs {
             let links: usize = run.iter().map(|block| block.links).sum();
-            if links >= MENU_LINKS && run.iter().all(Block::is_links) {
+            if links >= MENU_LINKS && run.iter().all(PageBlock::is_links) {
                 run.iter_mut().for_each(|block| block.clutter = true);
             }
         }
@@ -230,8 +230,9 @@ impl Blocks {
             return Default::default();
         };
         let region = self.region(true);
-        let is_near =
-            |block: &&Block| region(block) && !(block.words > 2 && caption.contains(&block.text));
+        let is_near = |block: &&PageBlock| {
+            region(block) && !(block.words > 2 && caption.contains(&block.text))
+        };
         let (above, below) = self.blocks.split_at(image);
         let mut before: Vec<&str> = Vec::new();
         for block in above.iter().rev().filter(is_near) {
@@ -248,7 +249,7 @@ impl Blocks {
 
     /// Whether a block belongs to the same part of the page as the image, and is not clutter. The part may be a list entry if
     /// `list_entry` is true.
-    fn region(&self, list_entry: bool) -> impl Fn(&Block) -> bool {
+    fn region(&self, list_entry: bool) -> impl Fn(&PageBlock) -> bool {
         let Scope { article, main, .. } = self.image_scope;
         let list_entry = list_entry && self.image_scope.list_entry;
         let is_large = |wanted: &dyn Fn(Scope) -> bool| {
@@ -259,7 +260,7 @@ impl Blocks {
         let by_entry = list_entry && is_large(&|scope| scope.list_entry);
         let by_article = article > 0 && is_large(&|scope| scope.article == article);
         let by_main = main && is_large(&|scope| scope.main);
-        move |Block { scope, clutter, .. }| {
+        move |PageBlock { scope, clutter, .. }| {
             let within = if by_entry {
                 scope.list_entry
             } else if by_article {
@@ -318,7 +319,7 @@ impl Blocks {
     }
 }
 
-impl Block {
+impl PageBlock {
     fn push(&mut self, text: &str, context: Context) {
         if self.text.trim_end().is_empty() {
             self.clutter = context.clutter;
@@ -368,7 +369,7 @@ impl Context {
 }
 
 /// Up to `limit` words, separated by single spaces.
-fn first_words<'a>(blocks: impl IntoIterator<Item = &'a Block>, limit: usize) -> String {
+fn first_words<'a>(blocks: impl IntoIterator<Item = &'a PageBlock>, limit: usize) -> String {
     let words = blocks.into_iter().flat_map(|block| block.text.split(' '));
     words.take(limit).collect::<Vec<_>>().join(" ")
 }

@@ -19,7 +19,7 @@ pub struct PageImages {
     pub url: Option<String>,
     /// The address in `base`, to which its references are relative.
     pub base: Option<String>,
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ShownPicture>,
     /// Number of images beyond the first ones.
     pub more: usize,
     /// Number of images whose only URLs hold the image itself (`data:`).
@@ -30,18 +30,18 @@ pub struct PageImages {
 
 /// An element that shows an image.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownPicture {
     /// The URLs that it names, as they are in the page. They are those of one picture, perhaps in several sizes.
     pub urls: Vec<String>,
     /// Its XPath as a browser writes it: names in capitals, positions among siblings of the same name.
     pub xpath: String,
     /// What it means if none of its pictures is there.
-    pub lack: Lack,
+    pub lack: MissingPicture,
 }
 
 /// What it means that the picture of an element is nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lack {
+pub enum MissingPicture {
     /// It was not saved.
     NotSaved,
     /// The element holds a picture itself (`data:`), which is small, broken or a drawing. Its other attributes need not be URLs.
@@ -53,7 +53,7 @@ pub enum Lack {
 /// Reads which images a page shows, the first `most` of them. Takes time linear in the length of `html`.
 pub fn images(html: &str, most: usize) -> PageImages {
     let tree = parse(html);
-    let mut reader = Reader {
+    let mut reader = PageReader {
         page: PageImages::default(),
         canonical: None,
         social: None,
@@ -72,7 +72,7 @@ pub fn images(html: &str, most: usize) -> PageImages {
     page
 }
 
-struct Reader {
+struct PageReader {
     page: PageImages,
     /// The address of the page in a `link` and a `meta`.
     canonical: Option<String>,
@@ -81,7 +81,7 @@ struct Reader {
     most: usize,
 }
 
-impl Reader {
+impl PageReader {
     /// Reads what is below a node, whose XPath is `above`.
     fn walk(&mut self, root: NodeRef<'_, Node>, above: &str, is_fallback: bool) {
         let mut path = Path::default();
@@ -180,10 +180,10 @@ impl Reader {
             |url: &String| !url.is_empty() && url.len() <= MAX_URL && !holds_itself(url);
         let mut urls: Vec<String> = named.urls.into_iter().filter(is_usable).collect();
         let lack = match urls.is_empty() {
-            _ if is_fallback || named.is_decoration => Lack::Nothing,
-            true if holds_image => Lack::Embedded,
-            true => Lack::Nothing,
-            false => Lack::NotSaved,
+            _ if is_fallback || named.is_decoration => MissingPicture::Nothing,
+            true if holds_image => MissingPicture::Embedded,
+            true => MissingPicture::Nothing,
+            false => MissingPicture::NotSaved,
         };
         urls.extend(named.others.into_iter().filter(is_usable));
         let mut seen = HashSet::new();
@@ -192,7 +192,7 @@ impl Reader {
             self.page.embedded += usize::from(holds_image);
         } else if self.page.shown.len() < self.most {
             let xpath = xpath();
-            self.page.shown.push(Shown { urls, xpath, lack });
+            self.page.shown.push(ShownPicture { urls, xpath, lack });
         } else {
             self.page.more += 1;
         }
@@ -307,7 +307,7 @@ mod tests {
     }
 
     /// The reader of pages finds the images at these XPaths.
-    fn assert_are_found(html: &str, shown: &[Shown]) {
+    fn assert_are_found(html: &str, shown: &[ShownPicture]) {
         for shown in shown {
             let read = super::super::read(html, std::slice::from_ref(&shown.xpath), &shown.urls[0]);
             assert_eq!(read.found, super::super::FoundBy::XPath, "{}", shown.xpath);
@@ -338,8 +338,8 @@ mod tests {
                 (vec!["v.png"], "/HTML[1]/BODY[1]/IMG[1]"),
             ]
         );
-        let lacks: Vec<Lack> = page.shown.iter().map(|shown| shown.lack).collect();
-        use Lack::{NotSaved, Nothing};
+        let lacks: Vec<MissingPicture> = page.shown.iter().map(|shown| shown.lack).collect();
+        use MissingPicture::{NotSaved, Nothing};
         assert_eq!(
             lacks,
             [

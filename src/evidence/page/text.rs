@@ -20,7 +20,7 @@ const CAPTION_ANCESTORS: usize = 6;
 
 /// The metadata of a page.
 #[derive(Default)]
-pub struct Head {
+pub struct PageMetadata {
     pub title: String,
     pub og_title: String,
     pub description: String,
@@ -30,10 +30,10 @@ pub struct Head {
     pub image_alt: String,
 }
 
-impl Head {
+impl PageMetadata {
     /// Reads the metadata, wherever in the page they are.
-    pub fn read(tree: &Tree<Node>) -> Head {
-        let mut head = Head::default();
+    pub fn read(tree: &Tree<Node>) -> PageMetadata {
+        let mut head = PageMetadata::default();
         let mut social_description = String::new();
         for node in tree.root().descendants() {
             let Some(element) = element(node) else {

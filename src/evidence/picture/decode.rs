@@ -174,7 +174,7 @@ fn not_an_image(bytes: &[u8]) -> String {
     format!("{what}, not an image")
 }
 
-/// Blends the image with a white background and reduces it to 8 bits per channel.
+/// Blends the image with a white background and reduces it to 8 bits per component.
 fn over_white(image: DynamicImage) -> RgbImage {
     if !image.color().has_alpha() {
         return image.into_rgb8();

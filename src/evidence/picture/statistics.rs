@@ -14,7 +14,7 @@ const REDUCED: u32 = 256;
 
 /// Statistics of an image's pixels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Picture {
+pub struct PictureStatistics {
     /// In pixels.
     pub width: u32,
     /// In pixels.
@@ -41,11 +41,11 @@ pub struct Picture {
     pub dark: f32,
     /// The mean red, green and blue.
     pub average: [u8; 3],
-    /// The number of different colours, at 4 bits per channel; at most 4,096.
+    /// The number of different colours, at 4 bits per component; at most 4,096.
     pub colours: u32,
     /// The share of pixels at an edge, in [0, 1]: luma differs by more than 0.1 from the pixel to the right or below.
     pub edges: f32,
-    /// The share of pixels that are equal to the pixels to the right and below, in [0, 1]. Channels may differ by 2 of 255.
+    /// The share of pixels that are equal to the pixels to the right and below, in [0, 1]. Components may differ by 2 of 255.
     pub flat: f32,
     /// The probability of a photograph, as opposed to a drawing, chart, poster or screenshot; computed from `flat`.
     pub photograph: f32,
@@ -57,10 +57,10 @@ pub struct Picture {
 ///
 /// They are computed from a copy of at most 256 pixels on each side. Each pixel of the copy is the mean of up to 16 pixels of the block that it
 /// stands for. So the statistics describe the image as it looks when it is small, and take the same time for any size.
-pub fn measure(image: &RgbImage, lines: &[OcrLine]) -> Picture {
+pub fn measure(image: &RgbImage, lines: &[OcrLine]) -> PictureStatistics {
     let small = reduce(image);
     let (edges, flat) = neighbours(&small);
-    Picture {
+    PictureStatistics {
         width: image.width(),
         height: image.height(),
         text_fraction: text_fraction(image, &small, lines),
@@ -151,9 +151,9 @@ impl Moments {
 }
 
 /// The statistics that do not depend on the positions of pixels; the others are 0.
-fn of_colours(small: &Small) -> Picture {
+fn of_colours(small: &Small) -> PictureStatistics {
     if small.pixels.is_empty() {
-        return Picture::default();
+        return PictureStatistics::default();
     }
     let n = small.pixels.len() as f64;
     let [mut light, mut red_green, mut yellow_blue] = [Moments(0.0, 0.0); 3];
@@ -185,7 +185,7 @@ fn of_colours(small: &Small) -> Picture {
     let share = |count: u32| (f64::from(count) / n) as f32;
     let spread = (red_green.variance(n) + yellow_blue.variance(n)).sqrt();
     let centre = red_green.mean(n).hypot(yellow_blue.mean(n));
-    Picture {
+    PictureStatistics {
         brightness: light.mean(n) as f32,
         contrast: light.variance(n).sqrt() as f32,
         saturation: (saturations / n) as f32,
@@ -197,7 +197,7 @@ fn of_colours(small: &Small) -> Picture {
         dark: share(dark),
         average: sum.map(|sum| (sum as f64 / n).round() as u8),
         colours: seen.iter().filter(|&&seen| seen).count() as u32,
-        ..Picture::default()
+        ..PictureStatistics::default()
     }
 }
 
@@ -220,7 +220,8 @@ fn hsv(pixel: [u8; 3]) -> (f32, f32, f32) {
     (hue, range / most, most / 255.0)
 }
 
-/// The values of [`Picture::edges`] and [`Picture::flat`]. Pixels of the last column and row are compared with the pixels to the left and above.
+/// The values of [`PictureStatistics::edges`] and [`PictureStatistics::flat`]. Pixels of the last column and row are compared with the pixels to the
+/// left and above.
 fn neighbours(small: &Small) -> (f32, f32) {
     let light: Vec<f32> = small.pixels.iter().map(|&pixel| luma(pixel)).collect();
     let (mut edges, mut flat) = (0u32, 0u32);
@@ -239,8 +240,8 @@ fn neighbours(small: &Small) -> (f32, f32) {
             let below = beside(y, small.height) * small.width + x;
             let far = |other: usize| (light[other] - light[here]).abs() > 0.1 * 255.0;
             let same = |other: usize| {
-                let mut channels = small.pixels[here].iter().zip(small.pixels[other]);
-                channels.all(|(a, b)| a.abs_diff(b) <= 2)
+                let mut components = small.pixels[here].iter().zip(small.pixels[other]);
+                components.all(|(a, b)| a.abs_diff(b) <= 2)
             };
             edges += u32::from(far(right) || far(below));
             flat += u32::from(same(right) && same(below));
@@ -250,8 +251,8 @@ fn neighbours(small: &Small) -> (f32, f32) {
     (edges as f32 / n, flat as f32 / n)
 }
 
-/// The probability of a photograph, from [`Picture::flat`]: drawings and screenshots have plain areas in which neighbouring pixels are equal;
-/// photographs have few, because of noise and shading.
+/// The probability of a photograph, from [`PictureStatistics::flat`]: drawings and screenshots have plain areas in which neighbouring pixels are
+/// equal; photographs have few, because of noise and shading.
 ///
 /// The formula was compared with pictures of ImageArg that were labelled by eye. The number of colours and edges did not improve it.
 fn photograph(flat: f32) -> f32 {

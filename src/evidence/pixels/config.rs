@@ -40,15 +40,15 @@ const CLIP_STD: [f64; 3] = [0.26862954, 0.26130258, 0.27577711];
 /// The content of `preprocessor_config.json`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ConfigFile {
+struct PreprocessorFile {
     image_processor_type: Option<String>,
     /// The name of the same before 2023.
     feature_extractor_type: Option<String>,
     do_resize: Option<bool>,
-    size: Option<Side>,
+    size: Option<PictureSize>,
     resample: Option<u8>,
     do_center_crop: Option<bool>,
-    crop_size: Option<Side>,
+    crop_size: Option<PictureSize>,
     do_rescale: Option<bool>,
     rescale_factor: Option<f64>,
     do_normalize: Option<bool>,
@@ -57,11 +57,11 @@ struct ConfigFile {
 }
 
 /// What is done with a picture, with nothing missing.
-pub(super) struct Steps {
+pub(super) struct PixelSteps {
     /// The file that says so.
     pub source: PathBuf,
-    pub resize: Option<(Side, Filter)>,
-    pub crop: Option<Side>,
+    pub resize: Option<(PictureSize, Filter)>,
+    pub crop: Option<PictureSize>,
     pub rounding: Rounding,
     pub factor: f64,
     pub normalise: Option<([f64; 3], [f64; 3])>,
@@ -95,27 +95,27 @@ struct OpenClipConfig {
 /// A size in the file.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Side {
+pub(super) enum PictureSize {
     One(usize),
     Shortest { shortest_edge: usize },
     Both { height: usize, width: usize },
 }
 
-impl Steps {
+impl PixelSteps {
     /// Reads `preprocessor_config.json` in `dir`. If there is none, or if a key is missing, `family` says what the model expects (224 × 224).
     ///
     /// Errors: the file cannot be read, or describes something that is not supported.
-    pub fn read(dir: &Path, family: Processor) -> Result<Steps> {
+    pub fn read(dir: &Path, family: Processor) -> Result<PixelSteps> {
         let path = dir.join("preprocessor_config.json");
-        let file: ConfigFile = read_json_if_there(&path)?.unwrap_or_default();
+        let file: PreprocessorFile = read_json_if_there(&path)?.unwrap_or_default();
         let using = format!("cannot use {}", path.display());
         file.steps(family, path).context(using)
     }
 
     /// Reads `preprocess_cfg` of OpenCLIP's configuration in `dir`, for a model whose pictures have `side` rows and columns.
     ///
-    /// Errors: as for [`Steps::read`].
-    pub fn read_open_clip(dir: &Path, side: usize) -> Result<Steps> {
+    /// Errors: as for [`PixelSteps::read`].
+    pub fn read_open_clip(dir: &Path, side: usize) -> Result<PixelSteps> {
         let path = dir.join(open_clip::FILES.config);
         let file: OpenClipConfig = read_json(&path)?;
         let using = format!("cannot use preprocess_cfg of {}", path.display());
@@ -123,9 +123,9 @@ impl Steps {
     }
 }
 
-impl ConfigFile {
+impl PreprocessorFile {
     /// Fills in what is missing, as the processor does.
-    fn steps(&self, family: Processor, source: PathBuf) -> Result<Steps> {
+    fn steps(&self, family: Processor, source: PathBuf) -> Result<PixelSteps> {
         let class = self.image_processor_type.as_ref();
         let class = class.or(self.feature_extractor_type.as_ref());
         let processor = match class.map(|class| (class, Processor::of_class(class))) {
@@ -139,11 +139,11 @@ impl ConfigFile {
         };
         let siglip = processor == Processor::Siglip;
         let size = self.size.unwrap_or(match processor {
-            Processor::Siglip => Side::Both {
+            Processor::Siglip => PictureSize::Both {
                 height: 224,
                 width: 224,
             },
-            _ => Side::One(224),
+            _ => PictureSize::One(224),
         });
         let number = self.resample.unwrap_or(3);
         let filter = Filter::from_repr(number);
@@ -155,10 +155,10 @@ impl ConfigFile {
             self.image_std.unwrap_or(std),
         );
         let rescaled = self.do_rescale.unwrap_or(true);
-        Ok(Steps {
+        Ok(PixelSteps {
             source,
             resize: self.do_resize.unwrap_or(true).then_some((size, filter)),
-            crop: Some(self.crop_size.unwrap_or(Side::One(224)))
+            crop: Some(self.crop_size.unwrap_or(PictureSize::One(224)))
                 .filter(|_| self.do_center_crop.unwrap_or(!siglip)),
             rounding: Rounding::Down,
             factor: match rescaled {
@@ -172,7 +172,7 @@ impl ConfigFile {
 
 impl OpenClipFile {
     /// The steps for a model whose pictures have `side` rows and columns.
-    fn steps(&self, side: usize, source: PathBuf) -> Result<Steps> {
+    fn steps(&self, side: usize, source: PathBuf) -> Result<PixelSteps> {
         if let Some(mode) = self.mode.as_ref().filter(|mode| *mode != "RGB") {
             bail!("mode is {mode}: expected RGB");
         }
@@ -190,17 +190,17 @@ impl OpenClipFile {
             "bicubic" | "random" => Filter::Bicubic,
             other => bail!("interpolation is {other}: expected bicubic or bilinear"),
         };
-        let square = Side::Both {
+        let square = PictureSize::Both {
             height: side,
             width: side,
         };
         let (size, crop) = match self.resize_mode.as_deref().unwrap_or("shortest") {
-            "shortest" => (Side::One(side), Some(square)),
+            "shortest" => (PictureSize::One(side), Some(square)),
             "squash" => (square, None),
             other => bail!("resize_mode is {other}: expected shortest or squash"),
         };
         let mean = self.mean.unwrap_or(CLIP_MEAN);
-        Ok(Steps {
+        Ok(PixelSteps {
             source,
             resize: Some((size, filter)),
             crop,

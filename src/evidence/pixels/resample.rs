@@ -31,7 +31,7 @@ pub(super) enum Filter {
 }
 
 /// The part of an axis within the centre crop.
-pub(super) struct Window {
+pub(super) struct AxisCrop {
     /// The first position of the full axis in the crop.
     pub start: usize,
     /// The number of positions in the crop that are on the axis.
@@ -40,13 +40,13 @@ pub(super) struct Window {
     pub pad: usize,
 }
 
-impl Window {
+impl AxisCrop {
     /// A crop to `out` positions removes half of the others before it or, if `full` is smaller, adds black ones.
     pub fn centred(full: usize, out: usize, rounding: Rounding) -> Self {
         let others = full.saturating_sub(out);
         // of the numbers that leave half a pixel, every second one has an odd half below it
         let up = rounding == Rounding::Even && others % 4 == 3;
-        Window {
+        AxisCrop {
             start: others / 2 + usize::from(up),
             length: full.min(out),
             pad: out.saturating_sub(full).div_ceil(2),
@@ -63,7 +63,7 @@ pub(super) struct Axis {
 const PRECISION: u32 = 32 - 8 - 2;
 
 impl Axis {
-    pub fn new(filter: Filter, from: usize, to: usize, window: &Window) -> Self {
+    pub fn new(filter: Filter, from: usize, to: usize, window: &AxisCrop) -> Self {
         let scale = from as f64 / to as f64;
         let stretch = scale.max(1.0);
         let support = filter.support() * stretch;
@@ -125,7 +125,7 @@ impl Filter {
 }
 
 /// Resizes the columns in the crop and then the rows, each by weighted sums that are rounded to bytes. The result is in the order row,
-/// column, channel.
+/// column, colour component.
 pub(super) fn resample(image: &RgbImage, columns: &Axis, rows: &Axis) -> Vec<u8> {
     let first = rows.taps.iter().map(|(from, _)| *from).min().unwrap_or(0);
     let ends = rows.taps.iter().map(|(from, weights)| from + weights.len());
@@ -167,8 +167,8 @@ fn to_byte(sum: i32) -> u8 {
     (sum >> PRECISION).clamp(0, 255) as u8
 }
 
-/// Crops an image without resizing it. The result is in the order row, column, channel.
-pub(super) fn crop(image: &RgbImage, columns: &Window, rows: &Window) -> Vec<u8> {
+/// Crops an image without resizing it. The result is in the order row, column, colour component.
+pub(super) fn crop(image: &RgbImage, columns: &AxisCrop, rows: &AxisCrop) -> Vec<u8> {
     let stride = 3 * image.width() as usize;
     let lines = image.as_raw().chunks_exact(stride.max(1));
     let lines = lines.skip(rows.start).take(rows.length);

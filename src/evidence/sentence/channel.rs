@@ -5,17 +5,17 @@ use rusqlite::Row;
 
 use super::{Sentences, lazy};
 use crate::device;
-use crate::evidence::channel::{self, Channel, Extractor, Precision, Put};
-use crate::evidence::document::Document;
+use crate::evidence::channel::{self, Channel, Extractor, Precision, PutRow};
+use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::{Text, Vector};
-use crate::evidence::table::{Table, blob_of, vector_of};
+use crate::evidence::table::{EvidenceTable, blob_of, vector_of};
 use crate::evidence::{Evidence, TextPart, read_part, texts};
 use crate::lazy::Lazy;
-use crate::weights::{CheckedModel, Role};
+use crate::weights::{CheckedModel, ModelRole};
 
 /// The vectors of a document's texts.
-pub(crate) static SENTENCE: Table =
-    Table::new("sentence", 2, &[(Text, "page part"), (Vector, "vector")]).with_large_rows();
+pub(crate) static SENTENCE: EvidenceTable =
+    EvidenceTable::new("sentence", 2, &[(Text, "page part"), (Vector, "vector")]).with_large_rows();
 
 /// The channel of the embeddings of a document's texts.
 pub struct SentenceVectors;
@@ -29,12 +29,12 @@ impl Channel for SentenceVectors {
         &["page", "ocr"]
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static EvidenceTable] {
         const { &[&SENTENCE] }
     }
 
-    fn role(&self) -> Option<Role> {
-        Some(Role::Sentence)
+    fn role(&self) -> Option<ModelRole> {
+        Some(ModelRole::Sentence)
     }
 
     fn values_in_int8(&self) -> Option<&'static str> {
@@ -50,7 +50,7 @@ impl Channel for SentenceVectors {
         Ok(Box::new(lazy(&model, precision.compute)))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         for s in &evidence.sentences {
             put(
                 &SENTENCE,
@@ -60,7 +60,7 @@ impl Channel for SentenceVectors {
         Ok(())
     }
 
-    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+    fn read(&self, _: &EvidenceTable, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
         let value = || vector_of(row.get_ref(3)?.as_blob()?);
         read_part(row, value, &mut evidence.sentences)
     }
@@ -71,7 +71,7 @@ impl Extractor for Lazy<Sentences> {
         Lazy::producer(self).to_owned()
     }
 
-    fn compute(&self, document: &mut Document) -> Result<()> {
+    fn compute(&self, document: &mut DocumentInWork) -> Result<()> {
         let evidence = &document.evidence;
         // main texts are compared only with claims, and only collections of claims give texts; for other collections this would be useless work
         let with_main = !evidence.given.is_empty();
@@ -84,7 +84,7 @@ impl Extractor for Lazy<Sentences> {
         let values = texts.into_iter().zip(vectors);
         let values = values.map(|(text, value)| text.with(value));
         document.evidence.sentences = values.collect();
-        document.backend = Some(channel::Backend::of_transformer(
+        document.backend = Some(channel::ChannelBackend::of_transformer(
             model.runtime(),
             model.numeric(),
         ));

@@ -4,21 +4,22 @@ use anyhow::{Context, Result};
 use rusqlite::Row;
 
 use super::{Afinn, Vader};
-use crate::evidence::channel::{Channel, Extractor, Precision, Put};
-use crate::evidence::document::Document;
+use crate::evidence::channel::{Channel, Extractor, Precision, PutRow};
+use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::{Integer, Real, Text};
-use crate::evidence::table::Table;
+use crate::evidence::table::EvidenceTable;
 use crate::evidence::{AfinnValence, Evidence, PartValue, read_part, texts};
-use crate::weights::{CheckedModel, Role};
+use crate::weights::{CheckedModel, ModelRole};
 
 /// Identifies VADER's values in the evidence store. If they change, this number must change too.
 const PRODUCER: &str = "vader/1";
 
 /// VADER's compound scores of a document's texts.
-pub(crate) static VADER: Table = Table::new("vader", 2, &[(Text, "page part"), (Real, "compound")]);
+pub(crate) static VADER: EvidenceTable =
+    EvidenceTable::new("vader", 2, &[(Text, "page part"), (Real, "compound")]);
 
 /// AFINN's valence of a document's texts: the sum, and the number of words that have a score.
-pub(crate) static AFINN: Table = Table::new(
+pub(crate) static AFINN: EvidenceTable = EvidenceTable::new(
     "afinn",
     2,
     &[(Text, "page part"), (Real, "sum"), (Integer, "words")],
@@ -45,7 +46,7 @@ impl Channel for VaderScores {
         TEXTS
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static EvidenceTable] {
         const { &[&VADER] }
     }
 
@@ -57,12 +58,12 @@ impl Channel for VaderScores {
         Ok(Box::new(Vader::new()))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         let mut values = evidence.vader.iter();
         values.try_for_each(|v| put(&VADER, &[&v.page, &<&str>::from(v.part), &v.value]))
     }
 
-    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+    fn read(&self, _: &EvidenceTable, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
         read_part(row, || row.get(3), &mut evidence.vader)
     }
 }
@@ -76,12 +77,12 @@ impl Channel for AfinnScores {
         TEXTS
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static EvidenceTable] {
         const { &[&AFINN] }
     }
 
-    fn role(&self) -> Option<Role> {
-        Some(Role::Lexicon)
+    fn role(&self) -> Option<ModelRole> {
+        Some(ModelRole::Lexicon)
     }
 
     fn stage(&self) -> &'static str {
@@ -94,7 +95,7 @@ impl Channel for AfinnScores {
         Ok(Box::new((list, model.sha256)))
     }
 
-    fn rows(&self, evidence: &Evidence, put: &mut Put) -> rusqlite::Result<()> {
+    fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
         let mut values = evidence.afinn.iter();
         values.try_for_each(|PartValue { page, part, value }| {
             let (part, words) = (<&str>::from(*part), value.words as i64);
@@ -102,7 +103,7 @@ impl Channel for AfinnScores {
         })
     }
 
-    fn read(&self, _: &Table, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
+    fn read(&self, _: &EvidenceTable, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
         let value = || {
             Ok(AfinnValence {
                 sum: row.get(3)?,
@@ -118,7 +119,7 @@ impl Extractor for Vader {
         PRODUCER.to_owned()
     }
 
-    fn compute(&self, document: &mut Document) -> Result<()> {
+    fn compute(&self, document: &mut DocumentInWork) -> Result<()> {
         document.evidence.vader = of_texts(&document.evidence, |text| self.compound(text));
         Ok(())
     }
@@ -130,7 +131,7 @@ impl Extractor for (Afinn, String) {
         format!("afinn/1 {}", self.1)
     }
 
-    fn compute(&self, document: &mut Document) -> Result<()> {
+    fn compute(&self, document: &mut DocumentInWork) -> Result<()> {
         document.evidence.afinn = of_texts(&document.evidence, |text| self.0.valence(text));
         Ok(())
     }

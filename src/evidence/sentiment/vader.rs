@@ -48,7 +48,7 @@ const IDIOMS: [(&[&str], f64); 9] = [
 
 /// What the word lists say about a word.
 #[derive(Clone, Copy, Default)]
-struct Entry {
+struct LexiconEntry {
     /// The mean valence in the lexicon, in [-4, 4].
     valence: Option<f64>,
     /// [`BOOST`] for a booster, -[`BOOST`] for a dampener, else 0.
@@ -57,13 +57,13 @@ struct Entry {
 }
 
 struct Lists {
-    words: HashMap<&'static str, Entry>,
+    words: HashMap<&'static str, LexiconEntry>,
     /// Emoji of one code point, with their descriptions.
     emoji: HashMap<char, &'static str>,
 }
 
 static LISTS: LazyLock<Lists> = LazyLock::new(|| {
-    let mut words: HashMap<&'static str, Entry> = HashMap::new();
+    let mut words: HashMap<&'static str, LexiconEntry> = HashMap::new();
     for line in include_str!("lexicon.tsv").lines() {
         if let Some((word, mean)) = line.split_once('\t') {
             words.entry(word).or_default().valence = mean.parse().ok();
@@ -98,11 +98,11 @@ impl Default for Vader {
 }
 
 /// A piece of the text between blanks, without the punctuation around it.
-struct Token<'a> {
+struct VaderToken<'a> {
     lower: Cow<'a, str>,
     /// Whether it has upper-case letters and no lower-case ones.
     capitals: bool,
-    entry: Entry,
+    entry: LexiconEntry,
 }
 
 impl Vader {
@@ -116,9 +116,9 @@ impl Vader {
     pub fn compound(&self, text: &str) -> f64 {
         let text = self.describe_emoji(text);
         let pieces = text.split(is_blank).filter(|piece| !piece.is_empty());
-        let tokens: Vec<Token<'_>> = pieces.map(|piece| self.token(piece)).collect();
+        let tokens: Vec<VaderToken<'_>> = pieces.map(|piece| self.token(piece)).collect();
         let shouted = tokens.iter().filter(|token| token.capitals).count();
-        let sentence = Sentence {
+        let sentence = VaderSentence {
             tokens: &tokens,
             mixed_capitals: 0 < shouted && shouted < tokens.len(),
         };
@@ -160,7 +160,7 @@ impl Vader {
         Cow::Owned(out)
     }
 
-    fn token<'a>(&self, piece: &'a str) -> Token<'a> {
+    fn token<'a>(&self, piece: &'a str) -> VaderToken<'a> {
         let bare = piece.trim_matches(|c: char| c.is_ascii_punctuation());
         // what remains of ":)" or "b)" would not be a word, so the emoticon is kept as it is
         let is_word = bare.chars().nth(2).is_some();
@@ -174,7 +174,7 @@ impl Vader {
         }
         let mut entry = self.lists.words.get(&*lower).copied().unwrap_or_default();
         entry.negates |= lower.contains("n't");
-        Token {
+        VaderToken {
             capitals: word.chars().any(char::is_uppercase) && !word.chars().any(char::is_lowercase),
             lower,
             entry,
@@ -182,13 +182,13 @@ impl Vader {
     }
 }
 
-struct Sentence<'a> {
-    tokens: &'a [Token<'a>],
+struct VaderSentence<'a> {
+    tokens: &'a [VaderToken<'a>],
     /// Whether some tokens, but not all, are in capitals. Only then do capitals emphasise.
     mixed_capitals: bool,
 }
 
-impl Sentence<'_> {
+impl VaderSentence<'_> {
     /// Token `i` in lower case; "" if there is none (no rule looks for that word).
     fn word(&self, i: Option<usize>) -> &str {
         let token = i.and_then(|i| self.tokens.get(i));
@@ -197,7 +197,7 @@ impl Sentence<'_> {
 
     /// The valence of token `i` after all rules that depend on its neighbours.
     fn valence(&self, i: usize) -> f64 {
-        let Token {
+        let VaderToken {
             entry, capitals, ..
         } = &self.tokens[i];
         let back = |n: usize| self.word(i.checked_sub(n));
@@ -242,7 +242,7 @@ impl Sentence<'_> {
 
     /// What booster `j` adds to a word with this valence.
     fn boost(&self, j: usize, valence: f64) -> f64 {
-        let Token {
+        let VaderToken {
             entry, capitals, ..
         } = &self.tokens[j];
         if entry.boost == 0.0 {

@@ -13,7 +13,7 @@ const LINE: usize = 400;
 
 /// A document that was at work when a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct DocumentAtWork {
     pub document: DocId,
     pub fingerprint: String,
 }
@@ -73,19 +73,19 @@ impl AtWork {
 }
 
 /// The notes in a lock file, each document once. Lines that are not notes are ignored.
-pub(super) fn notes(mut file: &File) -> io::Result<Vec<Note>> {
+pub(super) fn notes(mut file: &File) -> io::Result<Vec<DocumentAtWork>> {
     // no machine has more workers than this leaves room for
     const MOST: u64 = 1 << 24;
     let mut bytes = Vec::new();
     io::Seek::rewind(&mut file)?;
     file.take(MOST).read_to_end(&mut bytes)?;
-    let mut notes: Vec<Note> = Vec::new();
+    let mut notes: Vec<DocumentAtWork> = Vec::new();
     for line in String::from_utf8_lossy(&bytes).lines() {
         let words: Vec<&str> = line.trim_matches(['\0', ' ']).split(' ').collect();
         let [document, fingerprint] = words[..] else {
             continue;
         };
-        let note = Note {
+        let note = DocumentAtWork {
             document: DocId(document.to_owned()),
             fingerprint: fingerprint.to_owned(),
         };
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn notes_stay_until_an_extraction_ends_in_order() {
         let file = tempfile::tempfile().unwrap();
-        let note = |id: &str, fingerprint: &str| Note {
+        let note = |id: &str, fingerprint: &str| DocumentAtWork {
             document: DocId(id.into()),
             fingerprint: fingerprint.into(),
         };

@@ -15,7 +15,7 @@ use crate::workspace::checksum::ValueHash;
 
 use super::tables::with_checksums;
 use crate::evidence::channel::Channels;
-use crate::evidence::table::Table;
+use crate::evidence::table::EvidenceTable;
 
 /// Greater than the id of any document.
 pub(super) const LAST: &str = "\u{10FFFF}";
@@ -146,7 +146,7 @@ pub(super) fn text(value: ValueRef) -> String {
 /// The rows of a document are damaged ([`DamagedRecord`]), perhaps after `each` has read them, or SQLite fails.
 pub(super) fn read(
     c: &Connection,
-    table: &Table,
+    table: &EvidenceTable,
     range: (&str, &str),
     mut each: impl FnMut(&Row) -> rusqlite::Result<()>,
 ) -> Result<()> {
@@ -157,7 +157,7 @@ pub(super) fn read(
 pub(super) fn read_with(
     c: &Connection,
     sums: &AllSums,
-    table: &Table,
+    table: &EvidenceTable,
     range: (&str, &str),
     mut each: impl FnMut(&Row) -> rusqlite::Result<()>,
 ) -> Result<()> {
@@ -166,7 +166,7 @@ pub(super) fn read_with(
 }
 
 /// The error about a damaged record of the table.
-fn refuse(table: &Table) -> impl FnMut(String) -> Result<()> {
+fn refuse(table: &EvidenceTable) -> impl FnMut(String) -> Result<()> {
     let table = table.name;
     move |document| bail!(DamagedRecord { document, table })
 }
@@ -174,7 +174,7 @@ fn refuse(table: &Table) -> impl FnMut(String) -> Result<()> {
 /// Like [`read`], but calls `damaged` with each document whose rows are damaged.
 pub(super) fn scan(
     c: &Connection,
-    table: &Table,
+    table: &EvidenceTable,
     range: (&str, &str),
     each: &mut dyn FnMut(&Row) -> rusqlite::Result<()>,
     damaged: &mut dyn FnMut(String) -> Result<()>,
@@ -197,7 +197,7 @@ pub(super) fn scan(
 fn scan_with(
     c: &Connection,
     sums: &mut dyn Iterator<Item = Result<Sum>>,
-    table: &Table,
+    table: &EvidenceTable,
     (first, last): (&str, &str),
     each: &mut dyn FnMut(&Row) -> rusqlite::Result<()>,
     damaged: &mut dyn FnMut(String) -> Result<()>,

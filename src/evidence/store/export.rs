@@ -12,7 +12,7 @@ use super::parquet::TableFile;
 use super::tables::with_checksums;
 use crate::disk::TemporaryDir;
 use crate::evidence::channel::Channels;
-use crate::evidence::table::Table;
+use crate::evidence::table::EvidenceTable;
 
 /// Number of rows between two reports of progress.
 const REPORTED: u64 = 1024;
@@ -22,7 +22,7 @@ pub fn exported_files(channels: Channels) -> impl Iterator<Item = String> {
     with_checksums(channels).map(file_of)
 }
 
-fn file_of(table: &Table) -> String {
+fn file_of(table: &EvidenceTable) -> String {
     format!("{}.parquet", table.name)
 }
 
@@ -90,7 +90,7 @@ fn count_rows(c: &Connection, channels: Channels) -> Result<u64> {
 /// Writes a table into a directory. A failure to write goes to `failed`, because the returned error is about the store.
 fn write_table(
     c: &Connection,
-    table: &Table,
+    table: &EvidenceTable,
     dir: &Path,
     on_row: &mut dyn FnMut(),
     failed: &mut Option<Error>,

@@ -10,14 +10,14 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::rows::is_stored;
 use super::tables::{BESIDE, with_checksums};
-use super::{Steps, Store, check_schema, checksum};
+use super::{StepBudget, Store, check_schema, checksum};
 use crate::evidence::channel::Channels;
-use crate::evidence::table::Table;
+use crate::evidence::table::EvidenceTable;
 use crate::workspace::file::{has_table, is_malformed, malformed, open_read_only, read_only_uri};
 
 /// The result of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergeResult {
     /// The number of documents that were copied.
     pub documents: usize,
     /// The number of documents of the other store.
@@ -34,7 +34,7 @@ impl Store {
     ///
     /// # Errors
     /// This store cannot be written, or the other file is not an evidence store.
-    pub fn merge(&mut self, other: &Path) -> Result<Merged> {
+    pub fn merge(&mut self, other: &Path) -> Result<MergeResult> {
         let (from, into) = (other.display(), self.path().display());
         let merging = format!("cannot merge {from} into {into}");
         let channels = self.channels;
@@ -53,7 +53,7 @@ impl Store {
 }
 
 /// Attaches the other store, copies all documents that are missing here, and detaches it.
-fn merge_attached(c: &mut Connection, channels: Channels, other: &Path) -> Result<Merged> {
+fn merge_attached(c: &mut Connection, channels: Channels, other: &Path) -> Result<MergeResult> {
     // this reads the file, so it fails if the file is too short
     c.execute("ATTACH DATABASE ? AS shard", [read_only_uri(other)?])?;
     let merged = check_attached(c, channels).and_then(|()| merge_all(c, channels));
@@ -76,7 +76,7 @@ fn check_attached(c: &Connection, channels: Channels) -> Result<()> {
 }
 
 /// Copies all documents that are missing here, in one transaction.
-fn merge_all(connection: &mut Connection, channels: Channels) -> Result<Merged> {
+fn merge_all(connection: &mut Connection, channels: Channels) -> Result<MergeResult> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(
         "CREATE TEMP TABLE coming AS
@@ -110,31 +110,35 @@ fn merge_all(connection: &mut Connection, channels: Channels) -> Result<Merged> 
     }
     transaction.execute_batch("DROP TABLE coming;")?;
     transaction.commit()?;
-    Ok(Merged {
+    Ok(MergeResult {
         documents,
         found,
-        ..Merged::default()
+        ..MergeResult::default()
     })
 }
 
 /// Copies from a damaged store the documents that this one lacks, if they can be read and agree with their checksums. The damaged store has a
 /// separate connection, so that its errors do not end the transaction.
-fn merge_each(connection: &mut Connection, channels: Channels, other: &Path) -> Result<Merged> {
+fn merge_each(
+    connection: &mut Connection,
+    channels: Channels,
+    other: &Path,
+) -> Result<MergeResult> {
     let mut shard = open_read_only(other)?;
     // without this, SQLite reads nothing from a file that is too short
     shard.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
     shard.pragma_update(None, "writable_schema", true)?;
     check_schema(&shard, "main", channels)?;
-    let _steps = Steps::of(&mut shard, other)?;
+    let _steps = StepBudget::of(&mut shard, other)?;
     let mut tables = Vec::new();
     for table in with_checksums(channels).chain(BESIDE) {
         if has_table(&shard, "main", table.name)? {
             tables.push(table);
         }
     }
-    let mut merged = Merged {
+    let mut merged = MergeResult {
         is_damaged: true,
-        ..Merged::default()
+        ..MergeResult::default()
     };
     let transaction = connection.transaction()?;
     for document in readable_ids(&shard) {
@@ -177,17 +181,17 @@ fn readable_ids(shard: &Connection) -> BTreeSet<String> {
 }
 
 /// The values of one row.
-pub(super) type Values = Vec<Value>;
+pub(super) type RowValues = Vec<Value>;
 
 /// Rows of a document in one table.
-pub(super) type Rows = (&'static Table, Vec<Values>);
+pub(super) type TableRows = (&'static EvidenceTable, Vec<RowValues>);
 
 /// All rows of a document, by table.
 pub(super) fn rows_of(
     shard: &Connection,
-    tables: &[&'static Table],
+    tables: &[&'static EvidenceTable],
     document: &str,
-) -> rusqlite::Result<Vec<Rows>> {
+) -> rusqlite::Result<Vec<TableRows>> {
     let mut all = Vec::new();
     for table in tables {
         let sql = format!("SELECT * FROM {} WHERE document = ?", table.name);
@@ -204,7 +208,7 @@ pub(super) fn rows_of(
 pub(super) fn write(
     c: &Connection,
     channels: Channels,
-    rows: Vec<Rows>,
+    rows: Vec<TableRows>,
     document: &str,
 ) -> Result<()> {
     for (table, rows) in rows {

@@ -13,7 +13,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 use rusqlite::types::ValueRef;
 
-use crate::evidence::table::{Column, ColumnType, Table, vector_of};
+use crate::evidence::table::{ColumnType, EvidenceTable, TableColumn, vector_of};
 
 /// A row group is written when it has this many rows or this many bytes of values, so that memory does not grow with the table.
 const MAX_ROWS: usize = 1 << 16;
@@ -23,7 +23,7 @@ const MAX_BYTES: usize = 16 << 20;
 const BYTES_OF_NUMBER: usize = size_of::<f32>() + 2 * size_of::<i16>();
 
 /// The line of a column in the schema of a file.
-fn field(column: Column) -> String {
+fn field(column: TableColumn) -> String {
     let name = column.name;
     let is_nullable = column.nullable;
     let repetition = if is_nullable { "optional" } else { "required" };
@@ -38,7 +38,7 @@ fn field(column: Column) -> String {
 }
 
 /// The values of a column for the next row group.
-enum Values {
+enum ColumnValues {
     Text(Vec<ByteArray>),
     Integers(Vec<i64>),
     Reals(Vec<f64>),
@@ -47,9 +47,9 @@ enum Values {
 }
 
 /// A column of the next row group.
-struct Buffer {
-    column: Column,
-    values: Values,
+struct ColumnBuffer {
+    column: TableColumn,
+    values: ColumnValues,
     /// The definition level of each value, or of each number of a vector: 1, but 0 for null and for an empty vector. Unused for columns that have
     /// neither.
     definition: Vec<i16>,
@@ -57,14 +57,14 @@ struct Buffer {
     repetition: Vec<i16>,
 }
 
-impl Buffer {
-    fn new(column: Column) -> Buffer {
-        Buffer {
+impl ColumnBuffer {
+    fn new(column: TableColumn) -> ColumnBuffer {
+        ColumnBuffer {
             values: match column.kind {
-                ColumnType::Text => Values::Text(Vec::new()),
-                ColumnType::Integer => Values::Integers(Vec::new()),
-                ColumnType::Real => Values::Reals(Vec::new()),
-                ColumnType::Vector => Values::Numbers(Vec::new()),
+                ColumnType::Text => ColumnValues::Text(Vec::new()),
+                ColumnType::Integer => ColumnValues::Integers(Vec::new()),
+                ColumnType::Real => ColumnValues::Reals(Vec::new()),
+                ColumnType::Vector => ColumnValues::Numbers(Vec::new()),
             },
             column,
             definition: Vec::new(),
@@ -82,20 +82,20 @@ impl Buffer {
             }
         }
         match &mut self.values {
-            Values::Text(texts) => {
+            ColumnValues::Text(texts) => {
                 let text = value.as_str()?;
                 texts.push(ByteArray::from(text.as_bytes().to_vec()));
                 Ok(text.len() + size_of::<ByteArray>())
             }
-            Values::Integers(integers) => {
+            ColumnValues::Integers(integers) => {
                 integers.push(value.as_i64()?);
                 Ok(size_of::<i64>())
             }
-            Values::Reals(reals) => {
+            ColumnValues::Reals(reals) => {
                 reals.push(value.as_f64()?);
                 Ok(size_of::<f64>())
             }
-            Values::Numbers(numbers) => {
+            ColumnValues::Numbers(numbers) => {
                 let vector = vector_of(value.as_blob()?)?;
                 let length = vector.len();
                 numbers.extend(vector);
@@ -114,21 +114,21 @@ impl Buffer {
         let [definition, repetition] = [&self.definition, &self.repetition]
             .map(|levels| (!levels.is_empty()).then_some(levels.as_slice()));
         match (&self.values, writer) {
-            (Values::Text(values), ColumnWriter::ByteArrayColumnWriter(writer)) => {
+            (ColumnValues::Text(values), ColumnWriter::ByteArrayColumnWriter(writer)) => {
                 writer.write_batch(values, definition, repetition)?
             }
-            (Values::Integers(values), ColumnWriter::Int64ColumnWriter(writer)) => {
+            (ColumnValues::Integers(values), ColumnWriter::Int64ColumnWriter(writer)) => {
                 writer.write_batch(values, definition, repetition)?
             }
-            (Values::Reals(values), ColumnWriter::DoubleColumnWriter(writer)) => {
+            (ColumnValues::Reals(values), ColumnWriter::DoubleColumnWriter(writer)) => {
                 writer.write_batch(values, definition, repetition)?
             }
-            (Values::Numbers(values), ColumnWriter::FloatColumnWriter(writer)) => {
+            (ColumnValues::Numbers(values), ColumnWriter::FloatColumnWriter(writer)) => {
                 writer.write_batch(values, definition, repetition)?
             }
             _ => bail!("a column of the file has another type than its values"),
         };
-        *self = Buffer::new(self.column);
+        *self = ColumnBuffer::new(self.column);
         Ok(())
     }
 }
@@ -136,7 +136,7 @@ impl Buffer {
 /// A Parquet file that is being written.
 pub(super) struct TableFile {
     writer: SerializedFileWriter<File>,
-    buffers: Vec<Buffer>,
+    buffers: Vec<ColumnBuffer>,
     /// Number of rows and bytes in the buffers.
     rows: usize,
     bytes: usize,
@@ -147,7 +147,7 @@ impl TableFile {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn new(file: File, table: &Table) -> Result<TableFile> {
+    pub(super) fn new(file: File, table: &EvidenceTable) -> Result<TableFile> {
         let fields: String = table.columns().into_iter().map(field).collect();
         let schema = parse_message_type(&format!("message {} {{ {fields} }}", table.name))?;
         let mut properties = WriterProperties::builder()
@@ -165,7 +165,7 @@ impl TableFile {
         }
         Ok(TableFile {
             writer: SerializedFileWriter::new(file, Arc::new(schema), properties.build().into())?,
-            buffers: table.columns().into_iter().map(Buffer::new).collect(),
+            buffers: table.columns().into_iter().map(ColumnBuffer::new).collect(),
             rows: 0,
             bytes: 0,
         })

@@ -7,25 +7,25 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use serde_json::json;
 
-use super::merge::{Values, rows_of};
+use super::merge::{RowValues, rows_of};
 use super::rows::write_record;
 use super::{PassedOver, passed_over, tables};
-use crate::evidence::channel::{Channels, Record};
-use crate::evidence::table::Column;
+use crate::evidence::channel::{Channels, NewEvidence};
+use crate::evidence::table::TableColumn;
 
 /// A store in memory that is empty again after each document. So the rows of a document are the same as in a store on disk, including checksums.
-pub struct Scratch {
+pub struct MemoryStore {
     connection: Connection,
     channels: Channels,
 }
 
-impl Scratch {
+impl MemoryStore {
     /// # Errors
     /// SQLite fails.
-    pub fn new(channels: Channels) -> Result<Scratch> {
+    pub fn new(channels: Channels) -> Result<MemoryStore> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(&tables::schema(channels))?;
-        Ok(Scratch {
+        Ok(MemoryStore {
             connection,
             channels,
         })
@@ -35,12 +35,12 @@ impl Scratch {
     ///
     /// # Errors
     /// SQLite fails.
-    pub fn evidence(&mut self, record: &Record) -> Result<serde_json::Value> {
+    pub fn evidence(&mut self, record: &NewEvidence) -> Result<serde_json::Value> {
         let channels = self.channels;
         self.rows(&record.evidence.id.0, |c| write_record(c, channels, record))
     }
 
-    /// Like [`Scratch::evidence`], for a document in which riposte died.
+    /// Like [`MemoryStore::evidence`], for a document in which riposte died.
     ///
     /// # Errors
     /// SQLite fails.
@@ -70,7 +70,7 @@ impl Scratch {
 /// The names of all tables, each with its columns: `{"work": [{"name": "document", "type": "text", "nullable": false}, …], …}`
 pub fn describe(channels: Channels) -> serde_json::Value {
     let column =
-        |Column {
+        |TableColumn {
              name,
              kind,
              nullable,
@@ -82,7 +82,7 @@ pub fn describe(channels: Channels) -> serde_json::Value {
     serde_json::Value::Object(tables.collect())
 }
 
-fn json_row(values: Values) -> serde_json::Value {
+fn json_row(values: RowValues) -> serde_json::Value {
     let values = values.into_iter().map(|value| match value {
         Value::Null => serde_json::Value::Null,
         Value::Integer(number) => number.into(),

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, TransactionBehavior, params};
 use super::checksum::{DamagedRecord, LAST, add, lacking, put, readable, scan, text};
 use super::rows::{clear, delete, is_stored};
 use super::tables::{self, BACKEND, with_checksums};
-use super::{Place, Store, explain};
+use super::{Store, StoreFile, explain};
 use crate::evidence::channel::{Channel, Channels};
 use crate::evidence::table::fits;
 use crate::workspace::file::beyond_repair;
@@ -190,7 +190,7 @@ impl DamagedRecord {
 }
 
 /// The damaged records of the documents from `first` to before `next`.
-fn verify(place: &Place, first: &str, next: Option<&str>) -> Result<Vec<DamagedRecord>> {
+fn verify(place: &StoreFile, first: &str, next: Option<&str>) -> Result<Vec<DamagedRecord>> {
     let store = place.open_to_read()?;
     let mut found: Vec<DamagedRecord> = Vec::new();
     let last = next.unwrap_or(LAST);

@@ -10,8 +10,8 @@ use super::checksum::{self, AllSums};
 use super::tables;
 use crate::collection::images::FileState;
 use crate::collection::{Fault, FaultKind};
-use crate::evidence::channel::{Channel, Channels, Made, Record};
-use crate::evidence::table::Table;
+use crate::evidence::channel::{Channel, Channels, NewEvidence, Provenance};
+use crate::evidence::table::EvidenceTable;
 use crate::evidence::{Evidence, ocr, page};
 
 /// Whether the store has the document.
@@ -56,7 +56,7 @@ pub(super) fn clear(c: &Connection, document: &str, channel: &dyn Channel) -> ru
 }
 
 /// Writes a record, and the checksums of the rows that it changes.
-pub(super) fn write_record(c: &Connection, channels: Channels, record: &Record) -> Result<()> {
+pub(super) fn write_record(c: &Connection, channels: Channels, record: &NewEvidence) -> Result<()> {
     let id = record.evidence.id.0.as_str();
     let content = record.files.as_ref().map(|files| files.content.as_str());
     let is_stale = is_stale(c, id, &record.fingerprint, content)?;
@@ -77,7 +77,7 @@ pub(super) fn write_record(c: &Connection, channels: Channels, record: &Record) 
     for channel in channels {
         if let Some(made) = record.made.get(channel.name()) {
             write_made(c, id, channel.name(), made)?;
-            let mut put = |table: &Table, values: &[&dyn ToSql]| {
+            let mut put = |table: &EvidenceTable, values: &[&dyn ToSql]| {
                 let all = [&[&id as &dyn ToSql], values].concat();
                 c.prepare_cached(&table.insert())?.execute(&*all)?;
                 Ok(())
@@ -98,7 +98,7 @@ pub(super) fn write_file_state(c: &Connection, document: &str, files: &FileState
     Ok(())
 }
 
-fn write_made(c: &Connection, id: &str, channel: &str, made: &Made) -> rusqlite::Result<()> {
+fn write_made(c: &Connection, id: &str, channel: &str, made: &Provenance) -> rusqlite::Result<()> {
     c.prepare_cached(&tables::WORK.insert())?
         .execute([id, channel, &made.producer])?;
     for (number, fault) in (0i64..).zip(&made.faults) {
@@ -128,7 +128,7 @@ pub(super) fn read_document(
     c: &Connection,
     channels: Channels,
     id: &DocId,
-    left_out: &[&Table],
+    left_out: &[&EvidenceTable],
 ) -> Result<Option<Evidence>> {
     let key = id.0.as_str();
     let mut url: Option<String> = None;
@@ -180,11 +180,11 @@ pub(super) fn read_channel(
     sums: &AllSums,
     channel: &dyn Channel,
     id: &DocId,
-    left_out: &[&Table],
+    left_out: &[&EvidenceTable],
     evidence: &mut Evidence,
 ) -> Result<()> {
     let key = id.0.as_str();
-    let is_wanted = |table: &Table| !left_out.iter().any(|other| other.name == table.name);
+    let is_wanted = |table: &EvidenceTable| !left_out.iter().any(|other| other.name == table.name);
     for table in channel.tables().iter().filter(|table| is_wanted(table)) {
         checksum::read_with(c, sums, table, (key, key), |row| {
             channel.read(table, row, evidence)

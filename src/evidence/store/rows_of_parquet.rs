@@ -10,14 +10,14 @@ use parquet::record::{Field, Row};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
-use super::merge::{Merged, Rows, Values, write};
+use super::merge::{MergeResult, RowValues, TableRows, write};
 use super::rows::{delete, is_stored};
 use super::tables::{BESIDE, DOCUMENT, PASSED_OVER, WORK, portable, with_checksums};
 use super::{Store, explain, tables};
 use crate::collection::parquet::{each_row, files};
 use crate::disk::Stamp;
 use crate::evidence::channel::Channels;
-use crate::evidence::table::{Column, ColumnType, Table};
+use crate::evidence::table::{ColumnType, EvidenceTable, TableColumn};
 use crate::workspace::checksum::checksum_of;
 
 /// The column with the id of the document.
@@ -33,7 +33,7 @@ impl Store {
     /// # Errors
     /// A file cannot be read or has other columns, a record is damaged, one run has two different rows of a document, or this store cannot be
     /// written.
-    pub fn merge_parquet(&mut self, dir: &Path) -> Result<Merged> {
+    pub fn merge_parquet(&mut self, dir: &Path) -> Result<MergeResult> {
         self.producers.take();
         let (path, channels) = (self.path().to_owned(), self.channels);
         let files = files(dir)?;
@@ -41,19 +41,19 @@ impl Store {
         let mut latest: HashMap<String, i64> = HashMap::new();
         for file in &files {
             each_row(file, Some(&[ID, RUN]), &mut |row| {
-                let row = Document::new(row)?;
+                let row = ParquetRow::new(row)?;
                 let run = latest.entry(row.id).or_insert(row.run);
                 *run = (*run).max(row.run);
                 Ok(())
             })?;
         }
-        let mut merged = Merged::default();
+        let mut merged = MergeResult::default();
         let mut seen: HashMap<String, i64> = HashMap::new();
         let steps = self.steps.clone();
         let transaction = self.connection.transaction()?;
         for file in &files {
             each_row(file, None, &mut |row| {
-                let row = Document::new(row)?;
+                let row = ParquetRow::new(row)?;
                 if latest.get(&row.id) != Some(&row.run) {
                     return Ok(());
                 }
@@ -96,15 +96,15 @@ fn stamps(files: &[PathBuf]) -> Result<Vec<Stamp>> {
 }
 
 /// A row of a file.
-struct Document {
+struct ParquetRow {
     id: String,
     run: i64,
     /// The other columns that are read.
     columns: HashMap<String, Field>,
 }
 
-impl Document {
-    fn new(row: Row) -> Result<Document> {
+impl ParquetRow {
+    fn new(row: Row) -> Result<ParquetRow> {
         let mut columns: HashMap<String, Field> = row.into_columns().into_iter().collect();
         let id = match columns.remove(ID) {
             Some(Field::Str(id)) if !id.is_empty() => id,
@@ -115,12 +115,12 @@ impl Document {
             Some(Field::Long(run)) => run,
             _ => bail!("{id}: there is no number in the column {RUN}"),
         };
-        Ok(Document { id, run, columns })
+        Ok(ParquetRow { id, run, columns })
     }
 }
 
 /// The rows of a document, with the values of all columns in their order.
-fn rows(mut document: Document, channels: Channels) -> Result<Vec<Rows>> {
+fn rows(mut document: ParquetRow, channels: Channels) -> Result<Vec<TableRows>> {
     let id = &document.id;
     let mut tables = Vec::new();
     for table in portable(channels) {
@@ -134,7 +134,7 @@ fn rows(mut document: Document, channels: Channels) -> Result<Vec<Rows>> {
             Field::Group(row) => values(row, table, id),
             _ => bail!("an element of the list is not a row"),
         });
-        let rows: Result<Vec<Values>> = rows.collect();
+        let rows: Result<Vec<RowValues>> = rows.collect();
         let rows = rows.with_context(|| format!("{id}: the table {name}"))?;
         tables.push((table, rows));
     }
@@ -142,7 +142,7 @@ fn rows(mut document: Document, channels: Channels) -> Result<Vec<Rows>> {
 }
 
 /// The values of a row of the document `id`.
-fn values(row: &Row, table: &Table, id: &str) -> Result<Values> {
+fn values(row: &Row, table: &EvidenceTable, id: &str) -> Result<RowValues> {
     let columns = table.columns();
     ensure!(
         row.len() == columns.len(),
@@ -150,7 +150,7 @@ fn values(row: &Row, table: &Table, id: &str) -> Result<Values> {
         row.len(),
         columns.len()
     );
-    let value = |column: Column| -> Result<Value> {
+    let value = |column: TableColumn| -> Result<Value> {
         let name = column.name;
         let mut fields = row.get_column_iter();
         let field = fields.find(|(other, _)| *other == name);
@@ -164,7 +164,7 @@ fn values(row: &Row, table: &Table, id: &str) -> Result<Values> {
             _ => bail!("the column {name} has another type, or no value"),
         })
     };
-    let values: Values = columns.into_iter().map(value).collect::<Result<_>>()?;
+    let values: RowValues = columns.into_iter().map(value).collect::<Result<_>>()?;
     ensure!(
         values.first() == Some(&Value::Text(id.to_owned())),
         "a row belongs to another document"
@@ -173,7 +173,7 @@ fn values(row: &Row, table: &Table, id: &str) -> Result<Values> {
 }
 
 /// A checksum over all rows.
-fn sum_of(tables: &[Rows]) -> i64 {
+fn sum_of(tables: &[TableRows]) -> i64 {
     let rows = tables.iter().flat_map(|(table, rows)| {
         let name = ValueRef::Text(table.name.as_bytes());
         rows.iter().flat_map(move |values| {
@@ -185,8 +185,8 @@ fn sum_of(tables: &[Rows]) -> i64 {
 }
 
 /// Copies the rows of a document, unless the store has at least as many channels of it. Returns whether it was copied.
-fn copy(c: &Connection, channels: Channels, id: &str, mut tables: Vec<Rows>) -> Result<bool> {
-    let rows_of = |wanted: &Table| {
+fn copy(c: &Connection, channels: Channels, id: &str, mut tables: Vec<TableRows>) -> Result<bool> {
+    let rows_of = |wanted: &EvidenceTable| {
         let table = tables.iter().find(|(table, _)| table.name == wanted.name);
         table.map_or(&[][..], |(_, rows)| rows.as_slice())
     };

@@ -2,7 +2,7 @@
 
 use tantivy::tokenizer::{TokenStream, Tokenizer};
 
-use super::{Analyzer, TermStream, Word, WordTokenizer};
+use super::{Analyzer, CachedWord, TermStream, WordTokenizer};
 
 /// Makes the terms of texts in the form that the index takes: separated by spaces. It caches terms, so one writer should be used for many texts.
 ///
@@ -57,7 +57,7 @@ fn write_words(mut stream: TermStream, joined: &mut Vec<u8>) -> u32 {
         }
         for next in ahead.iter() {
             let term = match next.term {
-                Some(term) => Word::Short(term),
+                Some(term) => CachedWord::Short(term),
                 None => cache.term(&next.word, |word| rules.term(word)),
             };
             count += u32::from(term.append(joined));

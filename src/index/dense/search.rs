@@ -23,7 +23,7 @@ const FEW_QUERIES: usize = 4;
 /// What a search returns: the k nearest documents, each with its nearest passage, or the k nearest passages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum SearchUnit {
     #[default]
     Documents,
     Passages,
@@ -31,7 +31,7 @@ pub enum Unit {
 
 /// A passage that is near a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Near {
+pub struct NearPassage {
     /// The number of its document in the index.
     pub document: u32,
     /// Its position among the passages of the document, from 0.
@@ -49,7 +49,7 @@ struct Candidate {
 }
 
 /// All candidates that can be among the k nearest, and some more.
-struct Candidates {
+struct NearestSoFar {
     k: usize,
     /// The largest difference between two sums in different orders.
     margin: f32,
@@ -60,9 +60,9 @@ struct Candidates {
     limit: usize,
 }
 
-impl Candidates {
+impl NearestSoFar {
     fn new(k: usize, margin: f32) -> Self {
-        Candidates {
+        NearestSoFar {
             k,
             margin,
             found: Vec::new(),
@@ -111,7 +111,7 @@ struct Comparison<'q> {
     /// For each query the best score of a document.
     best: Vec<f32>,
     /// The candidates of each query.
-    found: Vec<Candidates>,
+    found: Vec<NearestSoFar>,
 }
 
 /// The queries as the right operand of a matrix product: one in each column, and zeros in the remaining columns.
@@ -135,10 +135,10 @@ impl Vectors {
         &self,
         queries: &[Vec<f32>],
         k: usize,
-        unit: Unit,
+        unit: SearchUnit,
         is_included: &(dyn Fn(u32) -> bool + Sync),
         id: &(dyn Fn(u32) -> Option<&'i str> + Sync),
-    ) -> Result<Vec<Vec<Near>>> {
+    ) -> Result<Vec<Vec<NearPassage>>> {
         if self.is_empty() {
             return Ok(vec![Vec::new(); queries.len()]);
         }
@@ -160,9 +160,9 @@ impl Vectors {
             let length = vector::dot(query, query).sqrt();
             2.01 * self.dimension as f32 * f32::EPSILON * length
         };
-        let empty = || -> Vec<Candidates> {
+        let empty = || -> Vec<NearestSoFar> {
             let queries = queries.iter();
-            queries.map(|q| Candidates::new(k, margin(q))).collect()
+            queries.map(|q| NearestSoFar::new(k, margin(q))).collect()
         };
         let blocks = self.blocks();
         let share = blocks.len().div_ceil(rayon::current_num_threads()).max(1);
@@ -181,7 +181,7 @@ impl Vectors {
             }
             comparison.found
         });
-        let shares: Vec<Vec<Candidates>> = shares.collect();
+        let shares: Vec<Vec<NearestSoFar>> = shares.collect();
         let mut all = empty();
         for share in shares {
             for (all, found) in all.iter_mut().zip(share) {
@@ -212,7 +212,7 @@ impl Vectors {
     fn compare(
         &self,
         block: &Range<usize>,
-        unit: Unit,
+        unit: SearchUnit,
         is_included: &(dyn Fn(u32) -> bool + Sync),
         comparison: &mut Comparison,
     ) {
@@ -256,7 +256,7 @@ impl Vectors {
                 continue;
             }
             let mut passages = self.passages(position);
-            if unit == Unit::Passages {
+            if unit == SearchUnit::Passages {
                 for passage in passages {
                     for (found, score) in found.iter_mut().zip(row(passage)) {
                         found.push(*score, position, passage);
@@ -286,19 +286,21 @@ impl Vectors {
         query: &[f32],
         candidates: &[Candidate],
         k: usize,
-        unit: Unit,
+        unit: SearchUnit,
         id: &(dyn Fn(u32) -> Option<&'i str> + Sync),
-    ) -> Vec<Near> {
+    ) -> Vec<NearPassage> {
         let mut vector = vec![0.0; self.dimension];
-        let mut near: Vec<Near> = candidates
+        let mut near: Vec<NearPassage> = candidates
             .iter()
             .filter_map(|candidate| {
                 let position = candidate.position as usize;
                 let all = self.passages(position);
                 let first = all.start;
                 let passages = match unit {
-                    Unit::Documents => all,
-                    Unit::Passages => candidate.passage as usize..candidate.passage as usize + 1,
+                    SearchUnit::Documents => all,
+                    SearchUnit::Passages => {
+                        candidate.passage as usize..candidate.passage as usize + 1
+                    }
                 };
                 let cosines = passages.map(|passage| {
                     self.read(passage, &mut vector);
@@ -309,7 +311,7 @@ impl Vectors {
                 let document = self.documents.get(position).copied();
                 nearest
                     .zip(document)
-                    .map(|((passage, cosine), document)| Near {
+                    .map(|((passage, cosine), document)| NearPassage {
                         document,
                         passage: (passage - first) as u32,
                         cosine,

@@ -8,21 +8,26 @@ use super::*;
 use crate::index::vector;
 
 /// The result of [`Vectors::nearest`], from a sorted list of all comparisons.
-fn all_compared(documents: &[Vec<Vec<f32>>], query: &[f32], k: usize, unit: Unit) -> Vec<Near> {
+fn all_compared(
+    documents: &[Vec<Vec<f32>>],
+    query: &[f32],
+    k: usize,
+    unit: SearchUnit,
+) -> Vec<NearPassage> {
     let mut all = Vec::new();
     for (document, passages) in (0..).zip(documents) {
-        let mut of_document: Vec<Near> = (0..)
+        let mut of_document: Vec<NearPassage> = (0..)
             .zip(passages)
             .map(|(passage, vector)| {
                 let rounded: Vec<f32> = vector.iter().map(|x| f16::from_f32(*x).to_f32()).collect();
-                Near {
+                NearPassage {
                     document,
                     passage,
                     cosine: vector::dot(query, &rounded),
                 }
             })
             .collect();
-        if unit == Unit::Documents {
+        if unit == SearchUnit::Documents {
             of_document.sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
             of_document.truncate(1);
         }
@@ -42,9 +47,9 @@ fn nearest(
     documents: &[Vec<Vec<f32>>],
     queries: &[Vec<f32>],
     k: usize,
-    unit: Unit,
+    unit: SearchUnit,
     is_included: &(dyn Fn(u32) -> bool + Sync),
-) -> Vec<Vec<Near>> {
+) -> Vec<Vec<NearPassage>> {
     let vectors = Vectors::of(documents).unwrap();
     let ids = ids_of(documents);
     let id = |document: u32| ids.get(document as usize).map(String::as_str);
@@ -74,7 +79,7 @@ proptest! {
         };
         let documents: Vec<Vec<Vec<f32>>> = documents.iter().map(vectors_of).collect();
         let queries = vectors_of(&queries);
-        let unit = if by_passage { Unit::Passages } else { Unit::Documents };
+        let unit = if by_passage { SearchUnit::Passages } else { SearchUnit::Documents };
         let found = nearest(&documents, &queries, k, unit, &|_| true);
         for (query, found) in queries.iter().zip(found) {
             prop_assert_eq!(found, all_compared(&documents, query, k, unit));
@@ -93,8 +98,8 @@ fn the_nearest_passages_of_many_are_found_on_any_number_of_threads() {
         })
         .collect();
     let queries: Vec<Vec<f32>> = (0..70).map(|query| vector_of(query, 3)).collect();
-    for unit in [Unit::Documents, Unit::Passages] {
-        let expected: Vec<Vec<Near>> = queries
+    for unit in [SearchUnit::Documents, SearchUnit::Passages] {
+        let expected: Vec<Vec<NearPassage>> = queries
             .iter()
             .map(|query| all_compared(&documents, query, 100, unit))
             .collect();
@@ -112,7 +117,7 @@ fn documents_that_are_left_out_are_not_found() {
     let documents: Vec<Vec<Vec<f32>>> = (0..6).map(|n| vec![vector_of(n, 0)]).collect();
     let of = |is_included: &(dyn Fn(u32) -> bool + Sync)| {
         let queries = [vector_of(2, 0)];
-        nearest(&documents, &queries, 2, Unit::Documents, is_included).remove(0)
+        nearest(&documents, &queries, 2, SearchUnit::Documents, is_included).remove(0)
     };
     assert_eq!(of(&|_| true)[0].document, 2);
     let others = of(&|document| document != 2);
@@ -124,7 +129,7 @@ fn documents_that_are_left_out_are_not_found() {
 fn queries_that_do_not_fit_are_refused() {
     let vectors = Vectors::of(&[vec![vector_of(1, 0)]]).unwrap();
     let nearest = |query: Vec<f32>| {
-        let found = vectors.nearest(&[query], 1, Unit::Documents, &|_| true, &|_| None);
+        let found = vectors.nearest(&[query], 1, SearchUnit::Documents, &|_| true, &|_| None);
         found.map_err(|error| error.to_string())
     };
     assert!(nearest(vec![1.0; 5]).unwrap_err().contains("5 numbers"));
@@ -133,6 +138,12 @@ fn queries_that_do_not_fit_are_refused() {
     assert!(nearest(query).unwrap_err().contains("not finite"));
     assert!(Vectors::of(&[vec![vec![1.0; 3]], vec![vec![1.0; 4]]]).is_err());
     let none = Vectors::of(&[Vec::new()]).unwrap();
-    let found = none.nearest(&[vec![1.0; 5]], 1, Unit::Documents, &|_| true, &|_| None);
+    let found = none.nearest(
+        &[vec![1.0; 5]],
+        1,
+        SearchUnit::Documents,
+        &|_| true,
+        &|_| None,
+    );
     assert_eq!(found.unwrap(), [Vec::new()]);
 }

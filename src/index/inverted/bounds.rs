@@ -1,6 +1,6 @@
 //! Bounds for the blocks of a term's postings, from which a search knows that a document is not among the best before it looks the document up.
 
-use super::postings::Block;
+use super::postings::PostingBlock;
 
 /// Frequencies up to this number have bounds of their own.
 const FREQUENCIES: usize = 16;
@@ -20,7 +20,7 @@ pub(crate) struct BlockBounds {
 
 impl BlockBounds {
     /// Adds the next block of postings. `lengths` has the length of each document of the index in the field.
-    pub(super) fn add(&mut self, block: &Block, lengths: &[u32]) {
+    pub(super) fn add(&mut self, block: &PostingBlock, lengths: &[u32]) {
         let Some(last) = block.documents.last() else {
             return;
         };
@@ -110,7 +110,7 @@ mod tests {
             let documents: Vec<u32> = (0..postings.len() as u32).collect();
             let tfs: Vec<u32> = postings.iter().map(|(tf, _)| *tf).collect();
             for (documents, tfs) in documents.chunks(128).zip(tfs.chunks(128)) {
-                bounds.add(&Block { base: 0, documents, tfs }, &lengths);
+                bounds.add(&PostingBlock { base: 0, documents, tfs }, &lengths);
             }
             let score = |tf: u32, length: u32| f64::from(tf) / (f64::from(tf) + 0.1 * f64::from(length));
             let scores: Vec<f64> = tfs.iter().zip(&lengths).map(|(tf, length)| score(*tf, *length)).collect();

@@ -20,10 +20,10 @@ use tantivy::schema::document::Document as TantivyDocumentTrait;
 use tantivy::{Index, IndexWriter, TantivyDocument, TantivyError};
 use twox_hash::XxHash64;
 
-use super::contents::Contents;
+use super::contents::CollectionContents;
 use super::disk::{self, SealedDirectory};
-use super::schema::{self, Fields};
-use super::{Document, IndexKind, Meta, SHORT_WORDS, TextCollection};
+use super::schema::{self, IndexFields};
+use super::{Document, IndexKind, IndexMeta, SHORT_WORDS, TextCollection};
 use crate::collection::{Fault, FaultKind};
 use crate::index::hash_of_words;
 use crate::threads;
@@ -37,7 +37,7 @@ const BATCH_BYTES: usize = 1 << 19;
 /// Maximum number of bytes of documents in tantivy's queue.
 pub(super) const QUEUE_BYTES: usize = 16 << 20;
 
-/// Maximum number of faults in [`Meta`].
+/// Maximum number of faults in [`IndexMeta`].
 const KEPT_FAULTS: usize = 1000;
 
 /// Minimum memory per thread that tantivy accepts, in bytes.
@@ -48,15 +48,15 @@ const DEFAULT_BYTES: usize = 600 << 20;
 
 /// How many threads and how much memory indexing may use.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct IndexingBudget {
     pub threads: usize,
     /// Memory for postings that are not on disk yet, for all threads together, in bytes.
     pub bytes: usize,
 }
 
-impl Default for Effort {
+impl Default for IndexingBudget {
     fn default() -> Self {
-        Effort {
+        IndexingBudget {
             threads: std::thread::available_parallelism()
                 .map_or(1, std::num::NonZero::get)
                 .min(8),
@@ -65,13 +65,13 @@ impl Default for Effort {
     }
 }
 
-impl Effort {
+impl IndexingBudget {
     /// The effort of indexing on this number of threads, or on one for each core.
     ///
     /// # Errors
     /// Those of [`check_threads`].
-    pub fn on(threads: Option<usize>) -> Result<Effort> {
-        let mut effort = Effort::default();
+    pub fn on(threads: Option<usize>) -> Result<IndexingBudget> {
+        let mut effort = IndexingBudget::default();
         if let Some(threads) = threads {
             effort.threads = check_threads(threads)?;
         }
@@ -81,7 +81,7 @@ impl Effort {
 
 /// What is reported while an index is opened or built.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum IndexEvent {
     /// Another process is writing the index; this one waits for it.
     Waiting,
     /// The existing index cannot be used, for this reason; it is built again.
@@ -93,7 +93,7 @@ pub enum Event {
 }
 
 /// Creates an empty index in `dir`.
-pub(super) fn create(dir: &Path, fields: &Fields) -> Result<Index> {
+pub(super) fn create(dir: &Path, fields: &IndexFields) -> Result<Index> {
     let settings = IndexSettings {
         // the indexing threads compress, too: they already use every core
         docstore_compress_dedicated_thread: false,
@@ -106,7 +106,7 @@ pub(super) fn create(dir: &Path, fields: &Fields) -> Result<Index> {
 }
 
 /// A writer that never merges segments by itself.
-pub(super) fn writer(index: &Index, effort: Effort) -> Result<IndexWriter<QueuedDocument>> {
+pub(super) fn writer(index: &Index, effort: IndexingBudget) -> Result<IndexWriter<QueuedDocument>> {
     let threads = effort.threads.max(1);
     let bytes = effort.bytes.max(threads * MIN_BYTES_PER_THREAD);
     let writer = index.writer_with_num_threads(threads, bytes)?;
@@ -115,7 +115,7 @@ pub(super) fn writer(index: &Index, effort: Effort) -> Result<IndexWriter<Queued
 }
 
 /// Commits all pending changes in one atomic step, and stores `meta` with them.
-pub(super) fn commit(writer: &mut IndexWriter<QueuedDocument>, meta: &Meta) -> Result<()> {
+pub(super) fn commit(writer: &mut IndexWriter<QueuedDocument>, meta: &IndexMeta) -> Result<()> {
     let mut commit = writer.prepare_commit()?;
     commit.set_payload(&serde_json::to_string(meta)?);
     commit.commit()?;
@@ -128,14 +128,14 @@ pub(super) fn commit(writer: &mut IndexWriter<QueuedDocument>, meta: &Meta) -> R
 /// The collection has changed since ([`Changed`](super::contents::Changed)), a file cannot be read, or `dir` cannot be written.
 pub(super) fn build(
     collection: &TextCollection,
-    (mut meta, contents): (Meta, &Contents),
+    (mut meta, contents): (IndexMeta, &CollectionContents),
     dir: &Path,
-    effort: Effort,
-    on_event: &mut dyn FnMut(Event),
+    effort: IndexingBudget,
+    on_event: &mut dyn FnMut(IndexEvent),
 ) -> Result<()> {
     disk::ensure_only_index(dir)?;
     let built = disk::build_directory(dir)?;
-    let fields = Fields::new(meta.kind);
+    let fields = IndexFields::new(meta.kind);
     let index = create(built.path(), &fields)?;
     let mut writer = writer(&index, effort)?;
     let mut faults = Faults::new(built.path());
@@ -168,7 +168,7 @@ pub(super) fn why_stopped(writer: &mut IndexWriter<QueuedDocument>, error: Error
     }
 }
 
-/// The faults of a collection. The first ones are kept in [`Meta`], so that most indexes need no file for them.
+/// The faults of a collection. The first ones are kept in [`IndexMeta`], so that most indexes need no file for them.
 struct Faults {
     /// All of them, as lines of JSON, if there are more than that.
     lines: Option<BufWriter<File>>,
@@ -184,7 +184,7 @@ impl Faults {
         }
     }
 
-    fn add(&mut self, fault: Fault, meta: &mut Meta) -> Result<()> {
+    fn add(&mut self, fault: Fault, meta: &mut IndexMeta) -> Result<()> {
         meta.fault_count += 1;
         if meta.faults.len() < KEPT_FAULTS {
             meta.faults.push(fault);
@@ -232,7 +232,7 @@ struct SeenDocuments {
 type NewDocument = (Document, u8);
 
 /// What becomes of a document.
-enum Added {
+enum NewOrKnown {
     New(NewDocument),
     /// An earlier document has the same id and the same texts.
     Repeated,
@@ -242,7 +242,7 @@ enum Added {
 
 impl SeenDocuments {
     /// Adds a document, and counts in `meta` whether its id is repeated, its text short or a duplicate.
-    fn add(&mut self, mut document: Document, meta: &mut Meta) -> Added {
+    fn add(&mut self, mut document: Document, meta: &mut IndexMeta) -> NewOrKnown {
         let id: Arc<str> = document.id.0.as_str().into();
         let mut hash = XxHash64::default();
         document.texts.hash(&mut hash);
@@ -252,9 +252,9 @@ impl SeenDocuments {
             Entry::Occupied(taken) => {
                 meta.repeated_ids += 1;
                 if *taken.get() == hash {
-                    return Added::Repeated;
+                    return NewOrKnown::Repeated;
                 }
-                return Added::Conflict(document.id);
+                return NewOrKnown::Conflict(document.id);
             }
         };
         let text = meta.kind.main_text(&document.texts);
@@ -273,19 +273,19 @@ impl SeenDocuments {
             marks |= schema::DUPLICATE;
             meta.duplicates += 1;
         }
-        Added::New((document, marks))
+        NewOrKnown::New((document, marks))
     }
 }
 
 /// Reads the collection, passes its documents to the writer, and adds counts to `meta`.
 fn index_collection(
     collection: &TextCollection,
-    fields: &Fields,
-    meta: &mut Meta,
+    fields: &IndexFields,
+    meta: &mut IndexMeta,
     faults: &mut Faults,
-    effort: Effort,
+    effort: IndexingBudget,
     writer: &IndexWriter<QueuedDocument>,
-    on_event: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(IndexEvent),
 ) -> Result<()> {
     let threads = effort.threads.max(1);
     let budget = QueueBudget::new(QUEUE_BYTES);
@@ -353,9 +353,9 @@ fn next_batch(
     documents: &mut dyn Iterator<Item = Result<Document, Fault>>,
     place: &Path,
     seen: &mut SeenDocuments,
-    meta: &mut Meta,
+    meta: &mut IndexMeta,
     faults: &mut Faults,
-    on_event: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(IndexEvent),
 ) -> Result<Option<Vec<NewDocument>>> {
     let mut batch = Vec::new();
     let mut read = 0;
@@ -365,9 +365,11 @@ fn next_batch(
             Some(Ok(read)) => {
                 bytes += read.texts.iter().map(String::len).sum::<usize>();
                 match seen.add(read, meta) {
-                    Added::New(document) => batch.push(document),
-                    Added::Repeated => {}
-                    Added::Conflict(id) => faults.add(conflict(&id, meta.kind, place), meta)?,
+                    NewOrKnown::New(document) => batch.push(document),
+                    NewOrKnown::Repeated => {}
+                    NewOrKnown::Conflict(id) => {
+                        faults.add(conflict(&id, meta.kind, place), meta)?
+                    }
                 }
             }
             // what cannot be read because of a temporary error is not left out: the index would never contain it
@@ -377,7 +379,7 @@ fn next_batch(
         }
         read += 1;
     }
-    on_event(Event::Progress {
+    on_event(IndexEvent::Progress {
         documents: seen.ids.len() as u64,
         faults: meta.fault_count,
     });
@@ -388,15 +390,15 @@ fn next_batch(
 pub(super) struct QueueBudget(Arc<Queue>);
 
 struct Queue {
-    used: Mutex<Used>,
+    used: Mutex<BudgetUse>,
     has_room: Condvar,
-    /// The maximum of [`Used::bytes`].
+    /// The maximum of [`BudgetUse::bytes`].
     bytes: usize,
 }
 
 /// What is used of the budget.
 #[derive(Default)]
-struct Used {
+struct BudgetUse {
     bytes: usize,
     /// Number of threads that wait for room. Without any, waking them would be a needless system call.
     waiting: usize,
@@ -409,7 +411,7 @@ impl Queue {
         self.bytes / 4 * 3
     }
 
-    fn lock(&self) -> MutexGuard<'_, Used> {
+    fn lock(&self) -> MutexGuard<'_, BudgetUse> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -429,10 +431,10 @@ impl QueueBudget {
         const PATIENCE: Duration = Duration::from_secs(10);
         let queue = &self.0;
         let mut used = queue.lock();
-        let is_full = |used: &Used| used.bytes > 0 && used.bytes + bytes > queue.bytes;
+        let is_full = |used: &BudgetUse| used.bytes > 0 && used.bytes + bytes > queue.bytes;
         if is_full(&used) {
             used.waiting += 1;
-            let waits = |used: &mut Used| used.bytes > queue.low() || is_full(used);
+            let waits = |used: &mut BudgetUse| used.bytes > queue.low() || is_full(used);
             (used, _) = queue
                 .has_room
                 .wait_timeout_while(used, PATIENCE, waits)

@@ -46,7 +46,7 @@ struct Hashed {
 
 /// The contents of a collection's files at one moment.
 #[derive(Debug)]
-pub(super) struct Contents {
+pub(super) struct CollectionContents {
     /// A hash over the names, sizes and contents of the files. A copy of the collection has the same fingerprint.
     pub fingerprint: String,
     files: Vec<SeenFile>,
@@ -77,7 +77,7 @@ impl std::fmt::Display for Changed {
 
 impl std::error::Error for Changed {}
 
-impl Contents {
+impl CollectionContents {
     /// Checks that no file has changed since.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Contents {
 /// Reads the contents of a collection. Hashes of files are stored in the workspace of `index`, the directory of an index. It is not an error if they cannot be stored.
 ///
 /// Errors: a file cannot be read.
-pub(super) fn read(files: &[&Path], index: &Path) -> Result<Contents> {
+pub(super) fn read(files: &[&Path], index: &Path) -> Result<CollectionContents> {
     let mut outputs = Outputs::open_or_read(&workspace::of_index(index)).ok();
     let mut stored = |key: &str| {
         let value = outputs.as_mut()?.find(PRODUCER, key, true).ok()??;
@@ -183,7 +183,7 @@ pub(super) fn read(files: &[&Path], index: &Path) -> Result<Contents> {
         stamp: hashed.stamp,
         sha256: hashed.sha256,
     });
-    Ok(Contents {
+    Ok(CollectionContents {
         fingerprint: format!("sha256:{}", hex(&hash.finalize())),
         files: seen.collect(),
     })

@@ -22,13 +22,13 @@ use super::guarded::guarded;
 use crate::disk::{TemporaryDir, hex, parent, regular, remove_abandoned};
 use crate::workspace::Lock;
 
-/// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::Meta`].
+/// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::IndexMeta`].
 pub const META: &str = "meta.json";
 
 /// The file in which tantivy keeps the names of the files that it has written.
 const MANAGED: &str = ".managed.json";
 
-/// The file with all faults of a collection that has more of them than [`super::Meta`] keeps.
+/// The file with all faults of a collection that has more of them than [`super::IndexMeta`] keeps.
 pub(super) const FAULTS: &str = "faults.jsonl";
 
 /// Part of the name of a temporary directory in which an index is built.
@@ -169,13 +169,13 @@ const MISMATCH: &str = "its checksum does not match";
 
 /// The error for a damaged file of an index. Its text says how to repair the index.
 #[derive(Debug)]
-pub struct Damage {
+pub struct IndexDamage {
     dir: PathBuf,
     file: PathBuf,
     why: String,
 }
 
-impl Damage {
+impl IndexDamage {
     /// Whether the index can be replaced without asking, because its directory contains nothing else.
     pub fn is_replaceable(&self) -> bool {
         is_only_index(&self.dir)
@@ -191,7 +191,7 @@ impl Damage {
     }
 }
 
-impl std::fmt::Display for Damage {
+impl std::fmt::Display for IndexDamage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
@@ -202,11 +202,11 @@ impl std::fmt::Display for Damage {
     }
 }
 
-impl std::error::Error for Damage {}
+impl std::error::Error for IndexDamage {}
 
 /// The error for a damaged file of an index.
 pub fn damaged(dir: &Path, file: &Path, why: impl std::fmt::Display) -> Error {
-    Error::new(Damage {
+    Error::new(IndexDamage {
         dir: dir.to_owned(),
         file: file.to_owned(),
         why: why.to_string(),
@@ -276,7 +276,7 @@ fn read_error(dir: &Path, file: &Path, error: &OpenReadError) -> Error {
 
 /// How much was verified when an index was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Verified {
+pub struct VerifiedFiles {
     pub files: usize,
     pub bytes: u64,
     pub seconds: f64,
@@ -286,7 +286,7 @@ pub struct Verified {
 /// `stores`, each text is verified when it is read.
 ///
 /// Errors: a file is damaged or missing; the message names it.
-pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
+pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<VerifiedFiles> {
     let start = Instant::now();
     let segments = index.searchable_segment_metas();
     let segments = segments.map_err(|error| index_error(dir, &error))?;
@@ -314,7 +314,7 @@ pub fn verify(dir: &Path, index: &Index, stores: bool) -> Result<Verified> {
             length(&segment.relative_path(SegmentComponent::Store))?;
         }
     }
-    Ok(Verified {
+    Ok(VerifiedFiles {
         files: files.len(),
         bytes,
         seconds: start.elapsed().as_secs_f64(),
@@ -393,7 +393,7 @@ pub fn remove(dir: &Path) -> Result<()> {
     let _lock = Lock::to_write(dir, &mut || ())?;
     match has_index(dir) {
         Ok(false) => return Ok(()),
-        Err(error) if !error.is::<Damage>() => return Err(error),
+        Err(error) if !error.is::<IndexDamage>() => return Err(error),
         _ => {}
     }
     ensure_only_index(dir)?;

@@ -179,7 +179,7 @@ impl TextCollection {
 
 /// The metadata of an index. Each commit stores them in meta.json.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Meta {
+pub struct IndexMeta {
     pub(super) format: u32,
     pub kind: IndexKind,
     /// Identifies what the index was made from: the files of a text collection, or the words of images.
@@ -197,10 +197,10 @@ pub struct Meta {
     pub faults: Vec<Fault>,
 }
 
-impl Meta {
+impl IndexMeta {
     /// The metadata of an empty index.
     pub(super) fn new(kind: IndexKind, analyzer: &Analyzer, fingerprint: String) -> Self {
-        Meta {
+        IndexMeta {
             format: FORMAT,
             kind,
             fingerprint,
@@ -215,7 +215,7 @@ impl Meta {
     }
 
     /// Combines the metadata of the indexes of two parts of a collection.
-    pub(super) fn with(mut self, part: Meta) -> Self {
+    pub(super) fn with(mut self, part: IndexMeta) -> Self {
         self.repeated_ids += part.repeated_ids;
         self.duplicates += part.duplicates;
         self.short += part.short;
@@ -225,7 +225,7 @@ impl Meta {
     }
 
     /// Why this index cannot be used if an index with the metadata `wanted` is needed; `None` if it can be used.
-    pub(super) fn mismatch(&self, wanted: &Meta) -> Option<&'static str> {
+    pub(super) fn mismatch(&self, wanted: &IndexMeta) -> Option<&'static str> {
         if self.format != wanted.format {
             Some("it is of another version")
         } else if (self.kind, &self.fields) != (wanted.kind, &wanted.fields) {

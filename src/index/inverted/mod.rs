@@ -32,11 +32,11 @@ use tantivy::Term;
 use tantivy::directory::OwnedBytes;
 
 pub(super) use build::join;
-pub use build::{Effort, Event};
+pub use build::{IndexEvent, IndexingBudget};
 pub use contents::forget_hashes;
 pub(crate) use disk::is_only_index;
-pub use disk::{Verified, remove};
-pub use kind::{Document, ImageField, IndexKind, Meta, SHORT_WORDS, TextCollection};
+pub use disk::{VerifiedFiles, remove};
+pub use kind::{Document, ImageField, IndexKind, IndexMeta, SHORT_WORDS, TextCollection};
 pub(crate) use lines::NumberedDocuments;
 pub(super) use schema::checksum;
 
@@ -46,10 +46,10 @@ use super::similarity::{FieldCounts, Similarity, TermCounts};
 use crate::collection::Fault;
 use crate::disk::hex;
 pub(super) use bounds::BlockBounds;
-pub use disk::Damage;
+pub use disk::IndexDamage;
 pub(super) use postings::{Cursor, Postings};
-use schema::Fields;
-pub(super) use scratch::{Scratch, UNTOUCHED};
+use schema::IndexFields;
+pub(super) use scratch::{Accumulators, UNTOUCHED};
 use segment::Segment;
 
 /// Length scores of longer documents are not computed in advance.
@@ -81,10 +81,10 @@ pub struct InvertedIndex {
     files: Vec<PathBuf>,
     /// If there are more faults than the metadata have: for each directory those of its metadata, and the file with all of them if it has one.
     fault_files: Vec<(Vec<Fault>, Option<OwnedBytes>)>,
-    meta: Meta,
-    fields: Fields,
+    meta: IndexMeta,
+    fields: IndexFields,
     segments: Vec<Segment>,
-    verified: Verified,
+    verified: VerifiedFiles,
     /// For each field, each document's number of terms.
     pub(super) lengths: Vec<Vec<u32>>,
     /// For each document the bits [`schema::SHORT`], [`schema::DUPLICATE`] and [`EXCLUDED`].
@@ -98,7 +98,7 @@ pub struct InvertedIndex {
     length_scores: Mutex<Option<LengthScores>>,
     term_counts: Mutex<FxHashMap<(usize, Box<str>), Counted>>,
     /// A pool of score buffers.
-    scratches: Mutex<Vec<Scratch>>,
+    scratches: Mutex<Vec<Accumulators>>,
 }
 
 /// The counts of a term, and the bounds of its postings.
@@ -117,7 +117,7 @@ pub struct FieldReport {
 
 /// What `riposte index` prints about an index.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct IndexReport {
     pub directory: PathBuf,
     pub kind: IndexKind,
     pub documents: u32,
@@ -175,19 +175,19 @@ impl InvertedIndex {
     }
 
     /// Kind, analyzer, fingerprint and counts, as stored with the index.
-    pub fn meta(&self) -> &Meta {
+    pub fn meta(&self) -> &IndexMeta {
         &self.meta
     }
 
     /// How much was verified when the index was opened.
-    pub fn verified(&self) -> Verified {
+    pub fn verified(&self) -> VerifiedFiles {
         self.verified
     }
 
     /// The figures that `riposte index` prints. Errors: the index's files cannot be listed.
-    pub fn report(&self) -> Result<Report> {
+    pub fn report(&self) -> Result<IndexReport> {
         let names = self.meta.fields.iter().zip(&self.counts);
-        Ok(Report {
+        Ok(IndexReport {
             directory: self.dirs.first().cloned().unwrap_or_default(),
             kind: self.meta.kind,
             documents: self.documents(),
@@ -336,14 +336,14 @@ impl InvertedIndex {
     }
 
     /// A score buffer from the pool, without scores.
-    pub(super) fn scratch(&self) -> Scratch {
+    pub(super) fn scratch(&self) -> Accumulators {
         let pool = self.scratches.lock();
         let mut pool = pool.unwrap_or_else(PoisonError::into_inner);
         pool.pop().unwrap_or_default()
     }
 
     /// Returns a score buffer to the pool. It must not contain scores.
-    pub(super) fn return_scratch(&self, scratch: Scratch) {
+    pub(super) fn return_scratch(&self, scratch: Accumulators) {
         let pool = self.scratches.lock();
         let mut pool = pool.unwrap_or_else(PoisonError::into_inner);
         if pool.len() < POOLED_SCRATCHES {

@@ -10,13 +10,13 @@ use tantivy::Index;
 use tantivy::directory::{Directory, OwnedBytes};
 use tantivy::index::{SegmentComponent, SegmentReader};
 
-use super::build::{self, Effort, Event};
-use super::contents::{Changed, Contents};
-use super::disk::{self, Damage, SealedDirectory, Verified, damaged, index_error};
+use super::build::{self, IndexEvent, IndexingBudget};
+use super::contents::{Changed, CollectionContents};
+use super::disk::{self, IndexDamage, SealedDirectory, VerifiedFiles, damaged, index_error};
 use super::guarded::guarded;
-use super::kind::{FORMAT, Meta, TextCollection};
-use super::schema::Fields;
-use super::segment::{Columns, Segment};
+use super::kind::{FORMAT, IndexMeta, TextCollection};
+use super::schema::IndexFields;
+use super::segment::{Segment, SegmentColumns};
 use super::{InvertedIndex, contents, stored};
 use crate::collection::Fault;
 use crate::index::analyzer::Analyzer;
@@ -28,7 +28,7 @@ pub(super) enum IndexState {
     /// An index that has to be built again, and why.
     Outdated(&'static str),
     Current(Box<InvertedIndex>),
-    Damaged(Damage),
+    Damaged(IndexDamage),
 }
 
 impl InvertedIndex {
@@ -42,23 +42,23 @@ impl InvertedIndex {
         collection: &TextCollection,
         analyzer: &Analyzer,
         dir: &Path,
-        effort: Effort,
-        on_event: &mut dyn FnMut(Event),
+        effort: IndexingBudget,
+        on_event: &mut dyn FnMut(IndexEvent),
     ) -> Result<Self> {
         let wanted = prepared(collection, analyzer, dir)?;
-        let lock = Lock::to_read(dir, &mut || on_event(Event::Waiting))?;
+        let lock = Lock::to_read(dir, &mut || on_event(IndexEvent::Waiting))?;
         if let IndexState::Current(index) = InvertedIndex::find_usable(dir, &wanted.0)? {
             return Ok(index.of(collection));
         }
         drop(lock);
-        let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
+        let _lock = Lock::to_write(dir, &mut || on_event(IndexEvent::Waiting))?;
         match InvertedIndex::find_usable(dir, &wanted.0)? {
             // another process has built it in the meantime
             IndexState::Current(index) => return Ok(index.of(collection)),
-            IndexState::Outdated(why) => on_event(Event::Outdated(why)),
+            IndexState::Outdated(why) => on_event(IndexEvent::Outdated(why)),
             IndexState::Missing => {}
             IndexState::Damaged(damage) => {
-                on_event(Event::Damaged(damage.what()));
+                on_event(IndexEvent::Damaged(damage.what()));
                 return InvertedIndex::build(collection, wanted, dir, effort, on_event)
                     .context(damage.to_string());
             }
@@ -111,13 +111,13 @@ impl InvertedIndex {
         collection: &TextCollection,
         analyzer: &Analyzer,
         dir: &Path,
-        effort: Effort,
-        on_event: &mut dyn FnMut(Event),
+        effort: IndexingBudget,
+        on_event: &mut dyn FnMut(IndexEvent),
     ) -> Result<Self> {
         let wanted = prepared(collection, analyzer, dir)?;
-        let _lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
+        let _lock = Lock::to_write(dir, &mut || on_event(IndexEvent::Waiting))?;
         if let Err(error) = disk::has_index(dir)
-            && !error.is::<Damage>()
+            && !error.is::<IndexDamage>()
         {
             return Err(error);
         }
@@ -126,15 +126,17 @@ impl InvertedIndex {
 
     fn build(
         collection: &TextCollection,
-        (wanted, contents): (Meta, Contents),
+        (wanted, contents): (IndexMeta, CollectionContents),
         dir: &Path,
-        effort: Effort,
-        on_event: &mut dyn FnMut(Event),
+        effort: IndexingBudget,
+        on_event: &mut dyn FnMut(IndexEvent),
     ) -> Result<Self> {
         let analyzer = wanted.analyzer.clone();
         let mut built = build::build(collection, (wanted, &contents), dir, effort, on_event);
         if built.as_ref().is_err_and(|error| error.is::<Changed>()) {
-            on_event(Event::Outdated("the collection changed while it was read"));
+            on_event(IndexEvent::Outdated(
+                "the collection changed while it was read",
+            ));
             let (wanted, contents) = prepared(collection, &analyzer, dir)?;
             built = build::build(collection, (wanted, &contents), dir, effort, on_event);
         }
@@ -152,16 +154,16 @@ impl InvertedIndex {
     }
 
     /// Compares all files of the index in `dir` with their checksums, including the stored texts. Errors: a file is damaged or missing.
-    pub fn check(dir: &Path) -> Result<Verified> {
+    pub fn check(dir: &Path) -> Result<VerifiedFiles> {
         let _lock = Lock::to_read(dir, &mut || ())?;
         let (index, _) = InvertedIndex::open_meta(dir)?;
         disk::verify(dir, &index, true)
     }
 
     /// Like [`InvertedIndex::find_current`], but damage is not an error if `dir` contains only the index.
-    pub(super) fn find_usable(dir: &Path, wanted: &Meta) -> Result<IndexState> {
+    pub(super) fn find_usable(dir: &Path, wanted: &IndexMeta) -> Result<IndexState> {
         match InvertedIndex::find_current(dir, wanted) {
-            Err(error) => match error.downcast::<Damage>() {
+            Err(error) => match error.downcast::<IndexDamage>() {
                 Ok(damage) if damage.is_replaceable() => Ok(IndexState::Damaged(damage)),
                 Ok(damage) => Err(damage.into()),
                 Err(error) => Err(error),
@@ -171,7 +173,7 @@ impl InvertedIndex {
     }
 
     /// Opens the index in `dir` if it is the wanted one. Errors: it is damaged.
-    pub(super) fn find_current(dir: &Path, wanted: &Meta) -> Result<IndexState> {
+    pub(super) fn find_current(dir: &Path, wanted: &IndexMeta) -> Result<IndexState> {
         if !disk::has_index(dir)? {
             return Ok(IndexState::Missing);
         }
@@ -220,8 +222,8 @@ impl InvertedIndex {
         })
     }
 
-    /// Opens tantivy's index, and parses its [`Meta`]. Errors: meta.json is damaged.
-    fn open_meta(dir: &Path) -> Result<(Index, Result<Meta>)> {
+    /// Opens tantivy's index, and parses its [`IndexMeta`]. Errors: meta.json is damaged.
+    fn open_meta(dir: &Path) -> Result<(Index, Result<IndexMeta>)> {
         let directory = SealedDirectory::open(dir)?;
         let index = Index::open(directory).map_err(|error| index_error(dir, &error))?;
         let payload = index
@@ -249,8 +251,8 @@ impl InvertedIndex {
         let metas = parts.iter().map(|part| &part.meta);
         let meta = metas.cloned().reduce(|all, part| all.with(part));
         let meta = meta.context("there are no shards")?;
-        let fields = Fields::new(meta.kind);
-        let mut verified = Verified::default();
+        let fields = IndexFields::new(meta.kind);
+        let mut verified = VerifiedFiles::default();
         let mut segments = Vec::new();
         for part in parts {
             ensure!(
@@ -287,7 +289,7 @@ impl InvertedIndex {
             scratches: Mutex::default(),
         };
         for mut segment in segments {
-            let Columns { lengths, marks, .. } = &segment.columns;
+            let SegmentColumns { lengths, marks, .. } = &segment.columns;
             for (all, own) in index.lengths.iter_mut().zip(lengths) {
                 all.extend(own);
             }
@@ -307,7 +309,7 @@ impl InvertedIndex {
 struct IndexPart {
     dir: PathBuf,
     index: Index,
-    meta: Meta,
+    meta: IndexMeta,
 }
 
 impl IndexPart {
@@ -327,7 +329,7 @@ impl IndexPart {
     }
 
     /// Opens the segments; each one's documents are numbered from 0.
-    fn segments(&self, fields: &Fields) -> Result<Vec<Segment>> {
+    fn segments(&self, fields: &IndexFields) -> Result<Vec<Segment>> {
         let dir: Arc<Path> = self.dir.as_path().into();
         if self.index.schema() != fields.schema {
             bail!(damaged(
@@ -344,7 +346,7 @@ impl IndexPart {
             let reader = reader.map_err(|why| damaged(&dir, &texts, format!("{why:#}")))?;
             let reader = reader.map_err(|error| index_error(&dir, &error))?;
             let texts = stored::check_skip_index(segment);
-            let columns = Columns::read(&reader, &self.meta.fields)
+            let columns = SegmentColumns::read(&reader, &self.meta.fields)
                 .with_context(|| format!("cannot read the index {}", dir.display()))?;
             Segment::open(Arc::clone(&dir), &reader, texts, columns, fields)
                 .with_context(|| format!("cannot open the index {}", dir.display()))
@@ -358,12 +360,12 @@ fn prepared(
     collection: &TextCollection,
     analyzer: &Analyzer,
     dir: &Path,
-) -> Result<(Meta, Contents)> {
+) -> Result<(IndexMeta, CollectionContents)> {
     let contents = contents::read(&collection.files(), dir)?;
     disk::remove_unfinished(dir)?;
     let fingerprint = contents.fingerprint.clone();
     Ok((
-        Meta::new(collection.kind(), analyzer, fingerprint),
+        IndexMeta::new(collection.kind(), analyzer, fingerprint),
         contents,
     ))
 }

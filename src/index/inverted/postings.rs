@@ -31,7 +31,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 /// Up to 128 consecutive postings of a segment.
-pub(crate) struct Block<'a> {
+pub(crate) struct PostingBlock<'a> {
     /// The number of the segment's first document. An entry of `documents` plus this is a document's number.
     pub base: u32,
     pub documents: &'a [u32],
@@ -70,11 +70,11 @@ impl<'a> Postings<'a> {
     }
 
     /// Calls `each` with each block, in the order of the documents' numbers. Errors: the postings cannot be read.
-    pub(crate) fn each_block(&self, mut each: impl FnMut(Block)) -> Result<()> {
+    pub(crate) fn each_block(&self, mut each: impl FnMut(PostingBlock)) -> Result<()> {
         for segment in &self.segments {
             let mut blocks = segment.blocks()?;
             while !blocks.docs().is_empty() {
-                each(Block {
+                each(PostingBlock {
                     base: segment.base,
                     documents: blocks.docs(),
                     tfs: blocks.freqs(),

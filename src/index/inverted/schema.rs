@@ -47,7 +47,7 @@ pub(crate) fn length_column(field: &str) -> String {
 
 /// The fields of an index.
 #[derive(Clone)]
-pub struct Fields {
+pub struct IndexFields {
     pub schema: Schema,
     pub id: Field,
     /// The searched fields: one for each field of the kind, in the same order.
@@ -62,7 +62,7 @@ pub struct Fields {
     duplicate_of: Field,
 }
 
-impl Fields {
+impl IndexFields {
     /// The fields of an index of this kind.
     pub fn new(kind: IndexKind) -> Self {
         let mut schema = SchemaBuilder::default();
@@ -93,7 +93,7 @@ impl Fields {
                 (!kind.is_updated()).then(|| schema.add_text_field(name, STORED)),
             ));
         }
-        Fields {
+        IndexFields {
             id,
             terms: fields.iter().map(|(terms, _, _)| *terms).collect(),
             lengths: fields.iter().map(|(_, length, _)| *length).collect(),

@@ -5,7 +5,7 @@ pub(crate) const UNTOUCHED: f64 = -0.0;
 
 /// Accumulators, each with one entry for each document of a window.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(crate) struct Accumulators {
     pub scores: Vec<f64>,
     /// One bit for each required part that matches; empty if no part is required.
     pub matched: Vec<u64>,
@@ -15,7 +15,7 @@ pub(crate) struct Scratch {
     pub touched: Vec<usize>,
 }
 
-impl Scratch {
+impl Accumulators {
     /// Begins a window of this number of documents; `required` says whether the query has required parts.
     pub(crate) fn begin(&mut self, documents: usize, required: bool) {
         self.scores.clear();

@@ -10,7 +10,7 @@ use tantivy::store::StoreReader;
 
 use super::disk::text_error;
 use super::guarded::guarded;
-use super::schema::{self, Fields, checksum};
+use super::schema::{self, IndexFields, checksum};
 use super::stored::check_document;
 use super::{Document, EXCLUDED};
 
@@ -26,14 +26,14 @@ pub(crate) struct Segment {
     pub base: u32,
     /// The postings of each field.
     pub inverted: Vec<Arc<InvertedIndexReader>>,
-    pub columns: Columns,
+    pub columns: SegmentColumns,
     /// An error is reported when a text is requested; ranking does not need the texts.
     store: Result<StoreReader>,
     name: String,
 }
 
 /// What a ranking needs in memory for every document of a segment.
-pub(crate) struct Columns {
+pub(crate) struct SegmentColumns {
     /// For each field, the length of each document in terms.
     pub lengths: Vec<Vec<u32>>,
     /// The bits [`schema::SHORT`], [`schema::DUPLICATE`] and [`EXCLUDED`].
@@ -47,7 +47,7 @@ pub(crate) struct Columns {
     by_id: Vec<u32>,
 }
 
-impl Columns {
+impl SegmentColumns {
     /// Reads the columns. Errors: one is missing or incomplete.
     pub fn read(reader: &SegmentReader, fields: &[String]) -> Result<Self> {
         let documents = reader.max_doc() as usize;
@@ -65,7 +65,7 @@ impl Columns {
         };
         let lengths = fields.iter();
         let lengths = lengths.map(|field| small(&schema::length_column(field)));
-        let mut columns = Columns {
+        let mut columns = SegmentColumns {
             lengths: lengths.collect::<Result<_>>()?,
             marks: small(schema::MARKS)?.iter().map(|m| *m as u8).collect(),
             checksums: numbers(schema::CHECKSUM)?,
@@ -142,8 +142,8 @@ impl Segment {
         dir: Arc<Path>,
         reader: &SegmentReader,
         texts: Result<()>,
-        columns: Columns,
-        fields: &Fields,
+        columns: SegmentColumns,
+        fields: &IndexFields,
     ) -> Result<Self> {
         let inverted = fields.terms.iter();
         let inverted = inverted.map(|field| reader.inverted_index(*field));
@@ -170,14 +170,14 @@ impl Segment {
     /// Reads a stored document and verifies its checksum.
     ///
     /// Errors: it cannot be read, or its checksum does not match.
-    pub fn document(&self, document: u32, fields: &Fields) -> Result<Document> {
+    pub fn document(&self, document: u32, fields: &IndexFields) -> Result<Document> {
         let error = |why: &Error| text_error(&self.dir, &self.store_file(), why);
         let store = self.store.as_ref().map_err(error)?;
         let read = self.read(store, document, fields);
         read.map_err(|why| error(&why))
     }
 
-    fn read(&self, store: &StoreReader, document: u32, fields: &Fields) -> Result<Document> {
+    fn read(&self, store: &StoreReader, document: u32, fields: &IndexFields) -> Result<Document> {
         check_document(&guarded(|| store.get_document_bytes(document))??)?;
         let stored = guarded(|| store.get::<TantivyDocument>(document))??;
         let found = fields.read(&stored)?;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, bail};
 use tantivy::{Index, IndexWriter, Term};
 
-use super::build::{self, Effort, Event, QUEUE_BYTES, QueueBudget, QueuedDocument};
+use super::build::{self, IndexEvent, IndexingBudget, QUEUE_BYTES, QueueBudget, QueuedDocument};
 use super::disk::{self, SealedDirectory, index_error};
 use super::open::IndexState;
-use super::schema::Fields;
-use super::{Document, IndexKind, InvertedIndex, Meta};
+use super::schema::IndexFields;
+use super::{Document, IndexKind, IndexMeta, InvertedIndex};
 use crate::disk::TemporaryDir;
 use crate::index::analyzer::{Analyzer, TermWriter};
 use crate::workspace::Lock;
@@ -20,14 +20,14 @@ const MAX_SEGMENTS: usize = 8;
 /// A directory for an index, locked for writing until the value is dropped.
 pub(crate) struct LockedIndex {
     dir: PathBuf,
-    wanted: Meta,
+    wanted: IndexMeta,
     _lock: Lock,
 }
 
 /// An update that is not committed yet. Dropping it leaves the index unchanged.
 pub(crate) struct PendingUpdate {
     writer: IndexWriter<QueuedDocument>,
-    fields: Fields,
+    fields: IndexFields,
     analyzer: Analyzer,
     budget: QueueBudget,
     /// The temporary directory of an index that replaces the existing one.
@@ -42,7 +42,7 @@ pub(crate) fn open_unlocked(
     kind: IndexKind,
     analyzer: &Analyzer,
 ) -> Result<Option<InvertedIndex>> {
-    let wanted = Meta::new(kind, analyzer, String::new());
+    let wanted = IndexMeta::new(kind, analyzer, String::new());
     Ok(match InvertedIndex::find_current(dir, &wanted)? {
         IndexState::Current(index) => Some(*index),
         IndexState::Damaged(damage) => bail!(damage),
@@ -58,19 +58,19 @@ impl LockedIndex {
         dir: &Path,
         kind: IndexKind,
         analyzer: &Analyzer,
-        on_event: &mut dyn FnMut(Event),
+        on_event: &mut dyn FnMut(IndexEvent),
     ) -> Result<(Self, Option<InvertedIndex>)> {
-        let wanted = Meta::new(kind, analyzer, String::new());
+        let wanted = IndexMeta::new(kind, analyzer, String::new());
         disk::remove_unfinished(dir)?;
-        let lock = Lock::to_write(dir, &mut || on_event(Event::Waiting))?;
+        let lock = Lock::to_write(dir, &mut || on_event(IndexEvent::Waiting))?;
         let found = match InvertedIndex::find_usable(dir, &wanted)? {
             IndexState::Current(index) => Some(*index),
             IndexState::Outdated(why) => {
-                on_event(Event::Outdated(why));
+                on_event(IndexEvent::Outdated(why));
                 None
             }
             IndexState::Damaged(damage) => {
-                on_event(Event::Damaged(damage.what()));
+                on_event(IndexEvent::Damaged(damage.what()));
                 None
             }
             IndexState::Missing => None,
@@ -84,8 +84,8 @@ impl LockedIndex {
     }
 
     /// Begins an update of the existing index; with `replace`, of an empty index, which replaces the existing one at the commit.
-    pub fn update(&self, replace: bool, effort: Effort) -> Result<PendingUpdate> {
-        let fields = Fields::new(self.wanted.kind);
+    pub fn update(&self, replace: bool, effort: IndexingBudget) -> Result<PendingUpdate> {
+        let fields = IndexFields::new(self.wanted.kind);
         let (index, replacement) = if replace {
             let built = disk::build_directory(&self.dir)?;
             (build::create(built.path(), &fields)?, Some(built))
@@ -115,7 +115,7 @@ impl LockedIndex {
             replacement,
             ..
         } = update;
-        let meta = Meta {
+        let meta = IndexMeta {
             fingerprint,
             ..self.wanted.clone()
         };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use riposte_eval::{Explanation, Name, NumberId};
 
-use super::{Group, Plan, QueryTerm, length_of};
+use super::{Plan, QueryTerm, TermGroup, length_of};
 use crate::index::inverted::UNTOUCHED;
 
 impl Plan<'_> {
@@ -41,7 +41,7 @@ impl Plan<'_> {
     /// those parts of the query whose terms the document contains.
     fn explain_group(
         &self,
-        group: &Group,
+        group: &TermGroup,
         number: u32,
         matched: &mut u64,
     ) -> Result<Vec<Explanation>> {

@@ -16,7 +16,7 @@ use anyhow::Result;
 
 use super::contributions::{Estimate, add_by_formula, add_each, add_to, contribution_of};
 use super::{Plan, QueryTerm, SearchOptions, Top};
-use crate::index::inverted::{Cursor, Scratch, UNTOUCHED};
+use crate::index::inverted::{Accumulators, Cursor, UNTOUCHED};
 use crate::index::similarity::TermScore;
 
 /// If k is more than one in this number of documents, computing all scores is faster.
@@ -159,7 +159,7 @@ impl Pruned<'_, '_> {
     fn search_segment(
         &mut self,
         (base, documents): (u32, u32),
-        scratch: &mut Scratch,
+        scratch: &mut Accumulators,
         top: &mut Top,
     ) -> Result<()> {
         let cursors = self.terms.iter();

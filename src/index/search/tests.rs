@@ -3,8 +3,8 @@
 use riposte_eval::DocId;
 
 use crate::index::inverted::update::LockedIndex;
-use crate::index::inverted::{Document, Effort, ImageField, IndexKind, InvertedIndex};
-use crate::index::search::{Query, QueryPart, SearchOptions};
+use crate::index::inverted::{Document, ImageField, IndexKind, IndexingBudget, InvertedIndex};
+use crate::index::search::{IndexQuery, QueryPart, SearchOptions};
 use crate::index::similarity::Similarity;
 
 const IMAGES: usize = 12_000;
@@ -45,7 +45,7 @@ fn index_of(
     let (locked, _) = LockedIndex::open(dir, IndexKind::Images, &analyzer, &mut |_| ()).unwrap();
     let fields = IndexKind::Images.fields().len();
     for part in 0..2 {
-        let update = locked.update(part == 0, Effort::default()).unwrap();
+        let update = locked.update(part == 0, IndexingBudget::default()).unwrap();
         let mut terms = update.terms();
         for n in IMAGES / 2 * part..IMAGES / 2 * (part + 1) {
             let mut texts = vec![String::new(); fields];
@@ -57,7 +57,7 @@ fn index_of(
         }
         locked.commit(update, part.to_string()).unwrap();
     }
-    let update = locked.update(false, Effort::default()).unwrap();
+    let update = locked.update(false, IndexingBudget::default()).unwrap();
     for n in (0..IMAGES).step_by(3) {
         update.remove(&format!("{n:05}"));
     }
@@ -78,7 +78,7 @@ fn the_best_documents_are_found_where_the_first_ones_are_better_than_all_others(
     });
     let mut part = QueryPart::new(ImageField::Near as usize, 1.0);
     part.add("cat", 1.0);
-    let query = Query { parts: vec![part] };
+    let query = IndexQuery { parts: vec![part] };
     for similarity in [Similarity::TfIdf, Similarity::Bm25 { k1: 1.2, b: 0.75 }] {
         let mut expected = index.search(&query, &similarity, ALL).unwrap();
         assert_eq!(expected.len(), IMAGES / 3 * 2);
@@ -123,7 +123,7 @@ fn the_best_documents_are_the_first_of_all_documents_bit_by_bit_without_deleted_
             near.add(&format!("w{word}"), weight);
             titles.add(&format!("w{word}"), 1.0);
         }
-        let query = Query {
+        let query = IndexQuery {
             parts: vec![near, titles],
         };
         let mut expected = index.search(&query, &similarity, ALL).unwrap();
@@ -170,7 +170,7 @@ fn scores_of_all_windows_are_those_that_are_explained_bit_by_bit() {
                 all = all.over(vec![near, title]);
             }
             let some = if must { some.must() } else { some };
-            let query = Query {
+            let query = IndexQuery {
                 parts: vec![all, some],
             };
             for similarity in similarities.iter().filter(|of| !joined || **of != bm25f) {

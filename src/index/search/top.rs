@@ -9,7 +9,7 @@ const MIN_HITS: usize = 64;
 
 /// A document with its score.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hit {
+pub(crate) struct NumberedScore {
     pub score: f64,
     pub number: u32,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Hit {
 pub(crate) struct Top<'a> {
     index: &'a InvertedIndex,
     k: usize,
-    hits: Vec<Hit>,
+    hits: Vec<NumberedScore>,
     /// Documents with a lower score are not among the best k.
     pub threshold: f64,
 }
@@ -42,7 +42,7 @@ impl<'a> Top<'a> {
         if self.k == 0 {
             return;
         }
-        self.hits.push(Hit { score, number });
+        self.hits.push(NumberedScore { score, number });
         if self.hits.len() >= self.k.saturating_mul(2).max(MIN_HITS) {
             self.prune();
         }
@@ -107,7 +107,7 @@ impl<'a> Top<'a> {
 }
 
 /// The higher score first; of equal scores, the lower id.
-fn order(index: &InvertedIndex) -> impl Fn(&Hit, &Hit) -> Ordering {
+fn order(index: &InvertedIndex) -> impl Fn(&NumberedScore, &NumberedScore) -> Ordering {
     |a, b| {
         let ids = || index.id_text(a.number).cmp(&index.id_text(b.number));
         b.score.total_cmp(&a.score).then_with(ids)

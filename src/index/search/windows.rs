@@ -6,8 +6,8 @@
 use anyhow::Result;
 
 use super::contributions::{ContributionCache, add_exactly};
-use super::{Group, Plan, QueryTerm, SearchOptions, Top, length_of};
-use crate::index::inverted::{Cursor, Scratch};
+use super::{Plan, QueryTerm, SearchOptions, TermGroup, Top, length_of};
+use crate::index::inverted::{Accumulators, Cursor};
 
 /// Number of documents of a window: their sums take 32 KB. Tests have windows of which a small index has many.
 const WINDOW: u32 = if cfg!(test) { 1 << 8 } else { 1 << 12 };
@@ -142,10 +142,10 @@ impl Plan<'_> {
         term: &QueryTerm,
         cache: &mut ContributionCache,
         (cursor, start, end): (&mut Cursor, u32, u32),
-        scratch: &mut Scratch,
+        scratch: &mut Accumulators,
     ) {
         let bit = self.must & 1 << term.part;
-        let Scratch {
+        let Accumulators {
             scores, matched, ..
         } = scratch;
         add_exactly(term, cache, (cursor, start, end), scores, |documents, _| {
@@ -156,9 +156,9 @@ impl Plan<'_> {
     /// Adds the frequencies of one of the terms that are scored together to those of the others.
     fn count(
         &self,
-        (group, term): (&Group, &QueryTerm),
+        (group, term): (&TermGroup, &QueryTerm),
         (cursor, base, start, end): (&mut Cursor, u32, u32, u32),
-        scratch: &mut Scratch,
+        scratch: &mut Accumulators,
     ) {
         let bit = self.must & 1 << term.part;
         cursor.each_before(end, |documents, tfs| {
@@ -176,7 +176,7 @@ impl Plan<'_> {
     }
 
     /// Adds the scores of the frequencies that were counted for a group. `first` is the number of the window's first document.
-    fn add_combined(&self, group: &Group, first: u32, scratch: &mut Scratch) {
+    fn add_combined(&self, group: &TermGroup, first: u32, scratch: &mut Accumulators) {
         for at in scratch.touched.drain(..) {
             if let (Some(score), Some(frequency)) =
                 (scratch.scores.get_mut(at), scratch.frequencies.get_mut(at))
@@ -188,12 +188,12 @@ impl Plan<'_> {
     }
 
     /// Whether the terms of a group are scored one by one, and not the sum of their frequencies.
-    pub(super) fn is_sum(&self, group: &Group) -> bool {
+    pub(super) fn is_sum(&self, group: &TermGroup) -> bool {
         !self.similarity.combines_fields() && group.joined.is_empty()
     }
 
     /// The contribution of a group to a document's score; `frequency` is the sum of its terms' frequencies.
-    pub(super) fn combined(&self, group: &Group, frequency: f64, number: u32) -> f64 {
+    pub(super) fn combined(&self, group: &TermGroup, frequency: f64, number: u32) -> f64 {
         let Some(first) = group.terms.first() else {
             return 0.0;
         };
@@ -208,7 +208,13 @@ impl Plan<'_> {
 
     /// What `tf` occurrences of a term in one field add to the frequency of its group: `tf` if the fields are joined; for BM25F, `tf` weighted
     /// and normalised by the length of the field.
-    pub(super) fn frequency(&self, group: &Group, term: &QueryTerm, tf: u32, number: u32) -> f64 {
+    pub(super) fn frequency(
+        &self,
+        group: &TermGroup,
+        term: &QueryTerm,
+        tf: u32,
+        number: u32,
+    ) -> f64 {
         if !group.joined.is_empty() {
             return f64::from(tf);
         }

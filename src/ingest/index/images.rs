@@ -11,7 +11,7 @@ pub use crate::disk::TemporaryDir;
 use crate::disk::regular;
 use crate::events::OnEvent;
 use crate::evidence::store::Store;
-pub use crate::index::images::Updated;
+pub use crate::index::images::IndexChanges;
 use crate::index::{images, inverted};
 
 impl IndexSettings {

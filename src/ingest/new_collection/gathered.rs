@@ -10,7 +10,7 @@ use image::ImageReader;
 use sha2::{Digest, Sha256};
 
 use super::Reason;
-use crate::collection::saved::{Found, LeftOut, Saved, embedded, location};
+use crate::collection::saved::{LeftOut, SavedFile, SavedItem, embedded, location};
 use crate::collection::{Fault, FaultKind};
 use crate::disk::hex;
 use crate::events::{Event, OnEvent};
@@ -116,14 +116,14 @@ impl Gathered {
     /// The temporary directory cannot be written, or there are too many pages or pictures.
     pub(super) fn add(
         &mut self,
-        found: Found,
+        found: SavedItem,
         left_out: &mut BTreeMap<Reason, usize>,
         on_event: &mut OnEvent,
     ) -> Result<()> {
         match found {
-            Found::Page(page) => self.add_page(page, on_event)?,
-            Found::Picture(picture) => self.add_picture(picture, on_event)?,
-            Found::Redirect { from, to } => {
+            SavedItem::Page(page) => self.add_page(page, on_event)?,
+            SavedItem::Picture(picture) => self.add_picture(picture, on_event)?,
+            SavedItem::Redirect { from, to } => {
                 let fits =
                     self.redirects.len() < MAX_ITEMS && from.len().max(to.len()) <= MAX_LOCATION;
                 if fits {
@@ -133,20 +133,20 @@ impl Gathered {
                         .or_insert_with(|| location::key(&to));
                 }
             }
-            Found::LeftOut(what) => {
+            SavedItem::LeftOut(what) => {
                 let reason = match what {
                     LeftOut::NoAnswer => Reason::NoAnswer,
                     LeftOut::Unlisted => Reason::Unlisted,
                 };
                 *left_out.entry(reason).or_default() += 1;
             }
-            Found::Fault(fault) => on_event(Event::Fault(fault)),
+            SavedItem::Fault(fault) => on_event(Event::Fault(fault)),
         }
         Ok(())
     }
 
     /// The location as it is written into the collection: that of a file of a folder begins at the folder, so that it says nothing of this machine.
-    fn url_of(&self, saved: &Saved) -> String {
+    fn url_of(&self, saved: &SavedFile) -> String {
         if !saved.location.starts_with("file:") {
             return saved.location.clone();
         }
@@ -157,11 +157,11 @@ impl Gathered {
         format!("file:{}", path.to_string_lossy().replace('\\', "/"))
     }
 
-    fn is_file(saved: &Saved) -> bool {
+    fn is_file(saved: &SavedFile) -> bool {
         saved.location.starts_with("file:")
     }
 
-    fn add_page(&mut self, mut page: Saved, on_event: &mut OnEvent) -> Result<()> {
+    fn add_page(&mut self, mut page: SavedFile, on_event: &mut OnEvent) -> Result<()> {
         let file = page.file.clone();
         page.bytes = embedded::without_pictures(page.bytes, &mut |bytes| {
             self.add_embedded(&bytes, &file, on_event)
@@ -215,7 +215,7 @@ impl Gathered {
         Ok(number.map(|_| name))
     }
 
-    fn add_picture(&mut self, saved: Saved, on_event: &mut OnEvent) -> Result<()> {
+    fn add_picture(&mut self, saved: SavedFile, on_event: &mut OnEvent) -> Result<()> {
         if saved.location.len() > MAX_LOCATION {
             let what = "its address is too long";
             on_event(Event::Fault(Fault::new(

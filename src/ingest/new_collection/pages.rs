@@ -14,7 +14,7 @@ use crate::disk::regular;
 use crate::events::{Event, OnEvent, Stage};
 use crate::evidence::guarded;
 use crate::evidence::page::decode;
-use crate::evidence::page::images::{Lack, PageImages, Shown, images};
+use crate::evidence::page::images::{MissingPicture, PageImages, ShownPicture, images};
 use crate::html::percent_decoded;
 
 /// Maximum number of images of a page, from the first one on.
@@ -159,14 +159,14 @@ fn read(gathered: &Gathered, number: usize, page: &GatheredPage) -> Result<Read>
         not_saved: 0,
     };
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
-    for Shown { urls, xpath, lack } in parsed.shown {
+    for ShownPicture { urls, xpath, lack } in parsed.shown {
         let found = urls
             .iter()
             .filter_map(|url| find(gathered, page, &bases, url));
         // the largest of several sizes; a small one may be there until a script loads another
         let Some(picture) = found.max_by_key(|picture| gathered.pictures[*picture].size) else {
-            read.not_saved += usize::from(lack == Lack::NotSaved);
-            read.embedded += usize::from(lack == Lack::Embedded);
+            read.not_saved += usize::from(lack == MissingPicture::NotSaved);
+            read.embedded += usize::from(lack == MissingPicture::Embedded);
             continue;
         };
         let shown = read.shown.len();

@@ -20,7 +20,7 @@ use crate::collection::frames::is_inside;
 use crate::collection::parquet::{each_row, files};
 use crate::collection::shards::ShardCollection;
 use crate::disk::{TemporaryDir, hex, parent, regular};
-use crate::index::inverted::{Damage, InvertedIndex};
+use crate::index::inverted::{IndexDamage, InvertedIndex};
 
 /// The directory with the Parquet files.
 const ROWS: &str = "parts";
@@ -202,9 +202,11 @@ fn indexes(shard: &Path) -> Result<Vec<PathBuf>> {
 fn verify(dir: &Path, shards: &[String]) -> Result<()> {
     for shard in shards {
         for index in indexes(&dir.join(shard))? {
-            InvertedIndex::check(&index).map_err(|error| match error.downcast::<Damage>() {
-                Ok(damage) => anyhow!("shard {shard}: {}", damage.what()),
-                Err(error) => error,
+            InvertedIndex::check(&index).map_err(|error| {
+                match error.downcast::<IndexDamage>() {
+                    Ok(damage) => anyhow!("shard {shard}: {}", damage.what()),
+                    Err(error) => error,
+                }
             })?;
         }
     }

@@ -229,13 +229,13 @@ fn parse(toml: &str) -> Result<Vec<ReproduceTable>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::datasets::Catalogue;
+    use crate::datasets::DatasetCatalogue;
     use crate::judge::leaderboards::leaderboards;
     use crate::recipes::approaches;
 
     #[test]
     fn the_embedded_tables_name_data_sets_approaches_and_leaderboards_that_exist() {
-        let catalogue = Catalogue::embedded().unwrap();
+        let catalogue = DatasetCatalogue::embedded().unwrap();
         let boards = leaderboards().unwrap();
         for table in read(None).unwrap() {
             if let Some(name) = &table.dataset {

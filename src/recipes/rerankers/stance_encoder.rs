@@ -5,8 +5,8 @@ use riposte_claims::claims;
 
 use crate::reading::pieces::beginning;
 use crate::reading::stance_encoder::StanceReading;
-use crate::score::reranker::{Assessment, Candidates, Reading, Reranker};
-use crate::score::text_stance::Model;
+use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels};
+use crate::score::text_stance::TextStanceModel;
 
 /// The probability that the text takes a side on the topic: P(pro) + P(con).
 pub(super) struct SideProbability;
@@ -24,8 +24,12 @@ impl Reranker for SideProbability {
         true
     }
 
-    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
-        let model = Model::committed();
+    fn assess(
+        &self,
+        documents: &RerankedTexts,
+        reading: &mut RerankerModels,
+    ) -> Result<Vec<Assessment>> {
+        let model = TextStanceModel::committed();
         let side = |claim: &str, text: &str, reading: StanceReading| {
             let stances = model.stances(claim, text, Some(&[reading.stance]));
             stances.pro + stances.con
@@ -49,7 +53,11 @@ impl Reranker for RelevanceLogOdds {
         ]
     }
 
-    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(
+        &self,
+        documents: &RerankedTexts,
+        reading: &mut RerankerModels,
+    ) -> Result<Vec<Assessment>> {
         let relevance = |_: &str, _: &str, reading: StanceReading| f64::from(reading.relevance);
         assess(documents, relevance, reading)
     }
@@ -57,9 +65,9 @@ impl Reranker for RelevanceLogOdds {
 
 /// Reads each text with the topic's claim. `value` is computed from the claim, the text and the encoder's outputs. Empty without the encoder.
 fn assess(
-    documents: &Candidates,
+    documents: &RerankedTexts,
     value: impl Fn(&str, &str, StanceReading) -> f64,
-    reading: &mut Reading,
+    reading: &mut RerankerModels,
 ) -> Result<Vec<Assessment>> {
     let (claim, _) = claims(&documents.topic.title);
     let texts = documents.texts.iter();

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::index::vector;
-use crate::score::reranker::{Assessment, Candidates, Need, Reading, Reranker};
+use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels, RerankerNeed};
 
 /// The cosine between the sentence vectors of the topic and each window.
 pub(crate) struct SentenceCosine;
@@ -20,7 +20,11 @@ impl Reranker for SentenceCosine {
         ]
     }
 
-    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(
+        &self,
+        documents: &RerankedTexts,
+        reading: &mut RerankerModels,
+    ) -> Result<Vec<Assessment>> {
         let windows = documents.split()?;
         let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
         let topic = documents.topic.title.as_str();
@@ -50,11 +54,15 @@ impl Reranker for CrossEncoderScore {
         ]
     }
 
-    fn needs(&self) -> &'static [Need] {
-        &[Need::CrossEncoder]
+    fn needs(&self) -> &'static [RerankerNeed] {
+        &[RerankerNeed::CrossEncoder]
     }
 
-    fn assess(&self, documents: &Candidates, reading: &mut Reading) -> Result<Vec<Assessment>> {
+    fn assess(
+        &self,
+        documents: &RerankedTexts,
+        reading: &mut RerankerModels,
+    ) -> Result<Vec<Assessment>> {
         let windows = documents.split()?;
         let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
         let topic = &documents.topic.title;

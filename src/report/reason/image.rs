@@ -6,7 +6,7 @@ use riposte_eval::{Explanation, NumberId, Stance};
 use super::super::words::{joined, ordinal, three_decimals};
 use crate::recipes::channels::SignalKey;
 use crate::score::select::LIST_LENGTH;
-use crate::score::stance::{self, Source, decided};
+use crate::score::stance::{self, StanceSource, decided};
 
 /// A source is named beside the first one if it adds at least this share of what the first one adds.
 const ALSO: f64 = 0.5;
@@ -186,7 +186,7 @@ fn stance_part(score: &Explanation) -> &Explanation {
 }
 
 /// The text or picture from which a signal of the stance was read; `None` for other numbers.
-fn source_of_stance(id: &NumberId) -> Option<Source> {
+fn source_of_stance(id: &NumberId) -> Option<StanceSource> {
     match id {
         NumberId::Signal(name) => stance::source(name),
         _ => None,
@@ -194,8 +194,8 @@ fn source_of_stance(id: &NumberId) -> Option<Source> {
 }
 
 /// What a source does for the list: "the words around it support the claim".
-fn does(source: Source, is_clear: bool, stance: Stance) -> String {
-    let Source { words, is_plural } = source;
+fn does(source: StanceSource, is_clear: bool, stance: Stance) -> String {
+    let StanceSource { words, is_plural } = source;
     let (verb, rest) = match (is_clear, stance) {
         (true, Stance::Pro) => ("support", ""),
         (true, Stance::Con) => ("oppose", ""),
@@ -253,8 +253,8 @@ fn opinion(image: &ExplainedImage, candidates: &CandidateFacts, stance: Stance) 
 }
 
 /// Says that the last source contradicts the first one, if it takes away at least [`ALSO`] of what the first one adds (`sum`).
-fn doubt(sources: &[(Source, f64)], sum: f64) -> Option<String> {
-    let (Source { words, is_plural }, value) = sources.last()?;
+fn doubt(sources: &[(StanceSource, f64)], sum: f64) -> Option<String> {
+    let (StanceSource { words, is_plural }, value) = sources.last()?;
     let lost = -value;
     if lost <= 0.0 || lost < ALSO * sum {
         return None;

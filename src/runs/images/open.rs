@@ -19,12 +19,12 @@ use crate::debate::sheet::DebateSheet;
 use crate::disk::{self, TemporaryDir};
 use crate::events::{Event, OnEvent, STOPPED, Stage, run_stage};
 use crate::evidence::clip::{ImageTextModel, Slot};
-use crate::evidence::extract::{self, Shard, Summary};
+use crate::evidence::extract::{self, ExtractionSummary, Shard};
 use crate::evidence::store::{Store, is_damaged_record};
 use crate::images::{ImageRanking, ImageRankingSettings};
 use crate::index::analyzer::Analyzer;
 use crate::index::images::ImageIndex;
-use crate::index::inverted::{Effort, Verified};
+use crate::index::inverted::{IndexingBudget, VerifiedFiles};
 use crate::ingest::extraction::{Extraction, ExtractionHost};
 use crate::ingest::extraction_settings::ExtractionSettings;
 use crate::ingest::image_index;
@@ -44,7 +44,7 @@ pub struct OpenImages {
     pub collection: ImageCollection,
     pub arguments: Option<ArgumentSource>,
     settings: ExtractionSettings,
-    effort: Effort,
+    effort: IndexingBudget,
     /// One request uses it at a time.
     extracted: Mutex<Extracted>,
 }
@@ -52,7 +52,7 @@ pub struct OpenImages {
 /// The evidence about images, and what ranks by it.
 pub struct Extracted {
     pub extraction: Extraction,
-    pub summary: Summary,
+    pub summary: ExtractionSummary,
     /// One for each analyzer.
     indexes: Vec<OpenIndex>,
     /// `None` until an approach reads stances, or if the encoder is not installed.
@@ -63,7 +63,7 @@ pub struct Extracted {
 struct OpenIndex {
     analyzer: Analyzer,
     index: ImageIndex,
-    verified: Verified,
+    verified: VerifiedFiles,
     /// The directory of an index that is made for this process.
     _temporary: Option<TemporaryDir>,
 }
@@ -88,7 +88,7 @@ impl OpenImages {
         host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<Self> {
-        let effort = Effort::on(settings.threads)?;
+        let effort = IndexingBudget::on(settings.threads)?;
         // opened before the extraction, which can take hours, so that errors are found early
         let arguments = arguments.map(|file| open_arguments(file, &settings, effort, on_event));
         let arguments = arguments.transpose()?;
@@ -249,7 +249,7 @@ fn extract(
     settings: &ExtractionSettings,
     host: &ExtractionHost,
     on_event: &mut OnEvent,
-) -> Result<Summary> {
+) -> Result<ExtractionSummary> {
     if !collection.has_files {
         return extract::stored(collection, &extraction.store, settings.limit);
     }
@@ -280,12 +280,12 @@ impl Ranking<'_> {
             let model = tools.model::<ImageTextModel>(slot.channel());
             model.map(|found| &found.model)
         };
-        let installed = reading::Models {
+        let installed = reading::ReadingModels {
             clip: image_text(Slot::First),
             image_text: image_text(Slot::Second),
             sentences: tools.model("sentence"),
             cross: None,
-            pairs: self.pairs,
+            stance_encoder: self.pairs,
         };
         let outputs = Outputs::open_or_read(extraction.store.path())?;
         let mut reader = Reader::new(installed, outputs)?.until(self.host.stop);
@@ -371,7 +371,7 @@ impl Ranking<'_> {
 fn open_arguments(
     file: &Path,
     settings: &ExtractionSettings,
-    effort: Effort,
+    effort: IndexingBudget,
     on_event: &mut OnEvent,
 ) -> Result<ArgumentSource> {
     let base = settings.places.texts(file, on_event)?;

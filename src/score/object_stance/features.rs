@@ -51,7 +51,7 @@ pub(crate) const SUREST: &str = "surest preference";
 
 /// The stance encoder's reading of a sentence that names an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
+pub struct SentencePreference {
     /// The log-odds of the first object against the second, if the sentence prefers one.
     pub leaning: f64,
     /// The probability that the sentence prefers one of the objects.
@@ -60,7 +60,7 @@ pub struct Reading {
 
 /// The features of a passage for the three models, each in the order of its names.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Features {
+pub struct ObjectStanceFeatures {
     /// In the order of [`super::which_names`].
     pub which: Vec<f64>,
     /// In the order of [`super::takes_names`].
@@ -168,7 +168,11 @@ impl Sums {
 }
 
 /// The features of a passage. `readings` has a reading for each sentence of [`Objects::masked`], in the same order; `None` without an encoder.
-pub fn features(objects: &Objects, passage: &str, readings: Option<&[Reading]>) -> Features {
+pub fn features(
+    objects: &Objects,
+    passage: &str,
+    readings: Option<&[SentencePreference]>,
+) -> ObjectStanceFeatures {
     let vader = Vader::new();
     let mut sums = Sums::default();
     let sentences = objects.read(passage);
@@ -202,7 +206,7 @@ pub fn features(objects: &Objects, passage: &str, readings: Option<&[Reading]>) 
         let mean = readings.iter().map(|r| r.leaning.tanh()).sum::<f64>() / number;
         features.which.push(mean);
         // a sentence that prefers neither object is not one-sided
-        let leaning = |r: &Reading| r.prefers * r.leaning;
+        let leaning = |r: &SentencePreference| r.prefers * r.leaning;
         let sum: f64 = readings.iter().map(leaning).sum();
         features.neutral.push(sum.abs() / number.sqrt());
         let prefers = readings.iter().map(|r| r.prefers);
@@ -213,7 +217,7 @@ pub fn features(objects: &Objects, passage: &str, readings: Option<&[Reading]>) 
 }
 
 impl Sums {
-    fn features(&self, sentences: f64) -> Features {
+    fn features(&self, sentences: f64) -> ObjectStanceFeatures {
         let [a, b] = self.mentions;
         let share = (a - b) / (a + b + 1.0);
         let (than, choose) = (self.than.tanh(), self.choose.tanh());
@@ -243,7 +247,7 @@ impl Sums {
             choose.abs(),
         ];
         let neutral = vec![share.abs(), self.alike.ln_1p(), self.naming_both.ln_1p()];
-        Features {
+        ObjectStanceFeatures {
             which,
             takes,
             neutral,

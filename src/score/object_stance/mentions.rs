@@ -198,9 +198,9 @@ impl Objects {
         mentions
     }
 
-    /// The texts that the stance encoder reads for a [`Model`](super::Model): each sentence with a mention, first with `OBJA` and `OBJB` in place
-    /// of the first and the second object, then with the two exchanged. Sentences are cut after 600 characters, and only the first 256 sentences
-    /// are read ([`Objects::unread`]).
+    /// The texts that the stance encoder reads for an [`ObjectStanceModel`](super::ObjectStanceModel): each sentence with a mention, first with `OBJA`
+    /// and `OBJB` in place of the first and the second object, then with the two exchanged. Sentences are cut after 600 characters, and only the
+    /// first 256 sentences are read ([`Objects::unread`]).
     pub fn masked(&self, text: &str) -> Vec<[String; 2]> {
         let mut masked = Vec::new();
         for (sentence, mentions) in self.read(text) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use riposte_eval::{DocId, Stance};
 
 use super::strictly_decreasing;
-use crate::score::picture_text::PictureText;
+use crate::score::picture_text::PictureWords;
 
 /// Number of images in the list of one topic and stance.
 pub(crate) const LIST_LENGTH: usize = 10;
@@ -17,7 +17,7 @@ pub(crate) const SAME_PICTURE_BITS: u32 = 10;
 
 /// A document that can be selected, and its score for each list.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
+pub struct ImageCandidate {
     pub doc: DocId,
     /// Score for the PRO list, at least 0; `None` excludes the document from the list.
     pub pro: Option<f64>,
@@ -26,11 +26,14 @@ pub struct Candidate {
     /// Perceptual hash; `None` if the image could not be decoded.
     pub phash: Option<u64>,
     /// The text in the picture; `None` if OCR was not run.
-    pub text: Option<PictureText>,
+    pub text: Option<PictureWords>,
 }
 
 /// Whether two images show the same picture: they look the same and, if both texts were read, the texts agree.
-pub(crate) fn is_same_picture(phashes: [Option<u64>; 2], texts: [Option<&PictureText>; 2]) -> bool {
+pub(crate) fn is_same_picture(
+    phashes: [Option<u64>; 2],
+    texts: [Option<&PictureWords>; 2],
+) -> bool {
     let ([Some(a), Some(b)], texts) = (phashes, texts) else {
         return false;
     };
@@ -65,7 +68,7 @@ pub struct Selected {
 /// Among images of the same picture, only the one with the highest score is kept. Without `overlap`, no document is in both lists, and the
 /// documents are assigned to the lists with the largest possible sum of scores. With `overlap`, each list takes the documents with the highest
 /// score. Ties go to the smaller id.
-pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
+pub fn select(candidates: &[ImageCandidate], overlap: bool) -> Selection {
     let (candidates, copies) = distinct(candidates);
     let lists: [Vec<(f64, &DocId)>; 2] = if overlap {
         Stance::BOTH.map(|stance| {
@@ -84,7 +87,7 @@ pub fn select(candidates: &[Candidate], overlap: bool) -> Selection {
 
 /// Selects the single list of a claim: the `length` candidates with the highest score as PRO. Among images of the same picture, only the best
 /// one is taken; copies follow at the end if there are too few other candidates.
-pub fn select_claim(candidates: &[Candidate], length: usize) -> Selection {
+pub fn select_claim(candidates: &[ImageCandidate], length: usize) -> Selection {
     let (_, copies) = distinct(candidates);
     let members = |are_copies: bool| {
         let of_kind = candidates.iter();
@@ -100,7 +103,7 @@ pub fn select_claim(candidates: &[Candidate], length: usize) -> Selection {
     }
 }
 
-fn score_in(candidate: &Candidate, stance: Stance) -> Option<f64> {
+fn score_in(candidate: &ImageCandidate, stance: Stance) -> Option<f64> {
     let score = match stance {
         Stance::Pro => candidate.pro,
         Stance::Con => candidate.con,
@@ -108,14 +111,14 @@ fn score_in(candidate: &Candidate, stance: Stance) -> Option<f64> {
     score.filter(|w| w.is_finite())
 }
 
-fn best_score(candidate: &Candidate) -> f64 {
+fn best_score(candidate: &ImageCandidate) -> f64 {
     let scores = Stance::BOTH.map(|stance| score_in(candidate, stance));
     scores.into_iter().flatten().fold(0.0, f64::max)
 }
 
 /// The candidates that can be in a list, with their scores, sorted.
 fn sorted<'a>(
-    candidates: impl Iterator<Item = &'a Candidate>,
+    candidates: impl Iterator<Item = &'a ImageCandidate>,
     stance: Stance,
 ) -> Vec<(f64, &'a DocId)> {
     let scored = candidates.filter_map(|c| Some((score_in(c, stance)?, &c.doc)));
@@ -131,17 +134,17 @@ fn sort(list: &mut [(f64, &DocId)]) {
 
 /// The candidates by id, with only the one of highest score among images of the same picture. Also returns, for each other image, the one that
 /// was kept.
-fn distinct(candidates: &[Candidate]) -> (Vec<&Candidate>, BTreeMap<DocId, DocId>) {
-    let mut order: Vec<&Candidate> = candidates.iter().collect();
+fn distinct(candidates: &[ImageCandidate]) -> (Vec<&ImageCandidate>, BTreeMap<DocId, DocId>) {
+    let mut order: Vec<&ImageCandidate> = candidates.iter().collect();
     order.sort_by(|a, b| {
         best_score(b)
             .total_cmp(&best_score(a))
             .then_with(|| a.doc.cmp(&b.doc))
     });
-    let mut kept: Vec<&Candidate> = Vec::new();
+    let mut kept: Vec<&ImageCandidate> = Vec::new();
     let mut copies = BTreeMap::new();
     for candidate in order {
-        let same = |other: &&&Candidate| {
+        let same = |other: &&&ImageCandidate| {
             let texts = [candidate.text.as_ref(), other.text.as_ref()];
             is_same_picture([candidate.phash, other.phash], texts)
         };
@@ -158,7 +161,7 @@ fn distinct(candidates: &[Candidate]) -> (Vec<&Candidate>, BTreeMap<DocId, DocId
 
 /// Two disjoint lists with the largest sum of scores, by dynamic programming over the candidates. `best[p][c]` is the largest sum of the
 /// candidates so far with `p` of them in the PRO list and `c` in the CON list.
-fn assign_to_lists<'a>(candidates: &[&'a Candidate]) -> [Vec<(f64, &'a DocId)>; 2] {
+fn assign_to_lists<'a>(candidates: &[&'a ImageCandidate]) -> [Vec<(f64, &'a DocId)>; 2] {
     const N: usize = LIST_LENGTH + 1;
     const IMPOSSIBLE: f64 = f64::NEG_INFINITY;
     let mut best = [[IMPOSSIBLE; N]; N];
@@ -225,8 +228,8 @@ mod tests {
     use crate::evidence::ocr::OcrLine;
     use proptest::prelude::*;
 
-    fn candidate(id: usize, pro: f64, con: f64) -> Candidate {
-        Candidate {
+    fn candidate(id: usize, pro: f64, con: f64) -> ImageCandidate {
+        ImageCandidate {
             doc: DocId(format!("I{id:04}")),
             pro: Some(pro),
             con: Some(con),
@@ -323,7 +326,9 @@ mod tests {
         let one = select(&three[..1], false);
         assert_eq!(list(&one, Stance::Pro), ["I0001"]);
         // a recipe can exclude images from a list; then the list is empty
-        let excluded = three.clone().map(|image| Candidate { con: None, ..image });
+        let excluded = three
+            .clone()
+            .map(|image| ImageCandidate { con: None, ..image });
         assert_eq!(list(&select(&excluded, false), Stance::Pro).len(), 3);
     }
 
@@ -336,9 +341,9 @@ mod tests {
                 corners: [(0.0, 0.0), (200.0, 0.0), (200.0, 40.0), (0.0, 40.0)],
                 block: 0,
             };
-            Candidate {
+            ImageCandidate {
                 phash: Some(7),
-                text: words.map(|words| PictureText::new(&[line(words)], 300)),
+                text: words.map(|words| PictureWords::new(&[line(words)], 300)),
                 ..candidate(id, 0.5, 0.5)
             }
         };
@@ -363,12 +368,12 @@ mod tests {
             scores in prop::collection::vec((0.0f64..3.0, 0.0f64..3.0, 0u64..40), 2..60),
             overlap in any::<bool>(),
         ) {
-            let image = |(n, score): (usize, &(f64, f64, u64))| Candidate {
+            let image = |(n, score): (usize, &(f64, f64, u64))| ImageCandidate {
                 // one of 37 hashes that differ in many bits, or none: so some images are copies
                 phash: (score.2 > 2).then(|| score.2.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
                 ..candidate(n, score.0, score.1)
             };
-            let candidates: Vec<Candidate> = scores.iter().enumerate().map(image).collect();
+            let candidates: Vec<ImageCandidate> = scores.iter().enumerate().map(image).collect();
             let selection = select(&candidates, overlap);
             let [pro, con] = Stance::BOTH.map(|stance| list(&selection, stance));
             prop_assert!(pro.len() <= 10 && con.len() <= 10);

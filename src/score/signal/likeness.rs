@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Inputs, Need, Signal, Values};
+use super::{Signal, SignalInputs, SignalNeed, SignalValues};
 use crate::evidence::TextPart;
 
 /// The largest cosine between the topic and a text of the image.
@@ -13,25 +13,25 @@ impl Signal for SentenceLikeness {
         self.0
     }
 
-    fn need(&self) -> Need {
-        Need::Sentence(self.1)
+    fn need(&self) -> SignalNeed {
+        SignalNeed::Sentence(self.1)
     }
 }
 
-/// An image-text model's cosine between the image and the texts of the topic that [`Need::About`] or [`Need::Title`] names.
-pub struct ClipLikeness(pub &'static str, pub Need);
+/// An image-text model's cosine between the image and the texts of the topic that [`SignalNeed::About`] or [`SignalNeed::Title`] names.
+pub struct ClipLikeness(pub &'static str, pub SignalNeed);
 
 impl Signal for ClipLikeness {
     fn name(&self) -> &'static str {
         self.0
     }
 
-    fn need(&self) -> Need {
+    fn need(&self) -> SignalNeed {
         self.1
     }
 
     /// The range of the cosines depends on how the model was trained.
-    fn to_unit(&self, value: f64, inputs: &dyn Inputs) -> f64 {
+    fn to_unit(&self, value: f64, inputs: &dyn SignalInputs) -> f64 {
         inputs.likeness(self.1).to_unit(value)
     }
 }
@@ -45,25 +45,25 @@ impl Signal for ArgumentLikeness {
         "arguments"
     }
 
-    fn need(&self) -> Need {
-        Need::Arguments
+    fn need(&self) -> SignalNeed {
+        SignalNeed::Arguments
     }
 }
 
 /// The reciprocal of the best rank at which the crawl found the image for this topic. It depends on the queries that the makers of the collection
 /// chose, not on the image, so only baselines use it.
-pub struct CrawlRank;
+pub struct CrawlSignal;
 
-impl Signal for CrawlRank {
+impl Signal for CrawlSignal {
     fn name(&self) -> &'static str {
         "crawl"
     }
 
-    fn need(&self) -> Need {
-        Need::Crawl
+    fn need(&self) -> SignalNeed {
+        SignalNeed::Crawl
     }
 
-    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<Values>> {
+    fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
         let best = inputs.crawl_ranks();
         let value = |at: usize| Some(1.0 / f64::from(*best.get(&at)?));
         Ok(Some((0..inputs.images()).map(value).collect()))

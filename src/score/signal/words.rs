@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Inputs, Need, Signal, Values};
+use super::{Signal, SignalInputs, SignalNeed, SignalValues};
 use crate::index::images::Field;
 
 /// BM25 over a field. The recipe's scale decides whether scores are divided by the topic's best score in the field.
@@ -13,11 +13,11 @@ impl Signal for Bm25 {
         self.0
     }
 
-    fn need(&self) -> Need {
-        Need::Words(self.1)
+    fn need(&self) -> SignalNeed {
+        SignalNeed::Words(self.1)
     }
 
-    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<Values>> {
+    fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
         let (scores, best) = inputs.words(self.1)?;
         let is_divided = inputs.is_scaled() && best > 0.0;
         let divisor = if is_divided { best } else { 1.0 };
@@ -34,11 +34,11 @@ impl Signal for QueryLikelihood {
         self.0
     }
 
-    fn need(&self) -> Need {
-        Need::QueryLikelihood(self.1)
+    fn need(&self) -> SignalNeed {
+        SignalNeed::QueryLikelihood(self.1)
     }
 
-    fn values(&self, inputs: &mut dyn Inputs) -> Result<Option<Values>> {
+    fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
         inputs.likelihoods(self.1).map(Some)
     }
 }

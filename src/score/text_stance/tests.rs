@@ -36,7 +36,7 @@ fn a_short_text_is_one_piece_and_a_long_one_adds_its_first_sentences() {
 
 #[test]
 fn words_alone_tell_approval_from_rejection_and_follow_the_polarity_of_the_claim() {
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     let good = "This is a great benefit and it helps to protect people.";
     let bad = "This is dangerous, it harms and kills people.";
     let of = |claim, text| model.stances(claim, text, None).balance();
@@ -47,7 +47,7 @@ fn words_alone_tell_approval_from_rejection_and_follow_the_polarity_of_the_claim
 
 #[test]
 fn the_sum_of_an_explanation_is_what_it_explains() {
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     let (claim, text) = (
         "the voting age should be lowered",
         "Young people pay taxes and should have a say in how they are spent by the state. They are also \
@@ -69,7 +69,7 @@ fn the_sum_of_an_explanation_is_what_it_explains() {
 /// Whatever the encoder makes of the hashtags at the end of a post, a stance that is fairly sure stays.
 #[test]
 fn hashtags_do_not_turn_a_stance_round() {
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     let claim = "bicycles are good";
     let text = "Bicycles are amazing, cheap, clean and healthy!";
     for sure in [3.0, 5.0, 9.0] {
@@ -94,7 +94,7 @@ fn hashtags_do_not_turn_a_stance_round() {
 /// The weights do not change with the length of a text. Only a text that is longer than all that was learned from is less certain.
 #[test]
 fn the_weights_are_the_same_for_all_texts() {
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     let claim = "the library should open on sundays";
     let sentence = "The stone is on the table beside the other stone in the room of the old house.";
     let repeated = |count| {
@@ -122,7 +122,7 @@ fn weights_are_not_negative() {
         let at = text.find(&format!("\n{name} = ")).unwrap();
         let mut changed = text.to_owned();
         changed.insert(at + name.len() + 4, '-');
-        let error = Model::parse(&changed).unwrap_err();
+        let error = TextStanceModel::parse(&changed).unwrap_err();
         assert!(
             error.to_string().contains("neither_bias"),
             "{name}: {error}"
@@ -132,7 +132,7 @@ fn weights_are_not_negative() {
 
 #[test]
 fn what_is_no_sentence_takes_no_side() {
-    let model = Model::committed();
+    let model = TextStanceModel::committed();
     let sure: &[Logits] = &[[-9.0, 9.0, -9.0]];
     for text in [
         "",
@@ -165,7 +165,7 @@ proptest! {
         text in "\\PC{0,400}",
         logits in proptest::option::of(proptest::collection::vec([-30f32..30.0, -30f32..30.0, -30f32..30.0], 1..4)),
     ) {
-        let s = Model::committed().stances(&claim, &text, logits.as_deref());
+        let s = TextStanceModel::committed().stances(&claim, &text, logits.as_deref());
         prop_assert!((s.pro + s.con + s.neither - 1.0).abs() < 1e-9);
         prop_assert!([s.pro, s.con, s.neither].iter().all(|p| (0.0..=1.0).contains(p)));
     }

@@ -6,12 +6,12 @@ use serde::Deserialize;
 /// A dense layer: a row of weights and a bias for each output.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Dense {
+pub struct DenseLayer {
     pub weights: Vec<Vec<f64>>,
     pub bias: Vec<f64>,
 }
 
-impl Dense {
+impl DenseLayer {
     /// W · x + b.
     pub fn apply(&self, x: &[f64]) -> Vec<f64> {
         let outputs = self.weights.iter().zip(&self.bias);
@@ -22,7 +22,7 @@ impl Dense {
 }
 
 /// The input and the outputs of all layers. [`relu`] is applied to the outputs of every layer except the last.
-pub fn activations(layers: &[Dense], x: &[f64]) -> Vec<Vec<f64>> {
+pub fn activations(layers: &[DenseLayer], x: &[f64]) -> Vec<Vec<f64>> {
     let mut outputs = vec![x.to_vec()];
     for (at, layer) in layers.iter().enumerate() {
         let mut output = layer.apply(outputs.last().map_or(&[], Vec::as_slice));
@@ -35,7 +35,7 @@ pub fn activations(layers: &[Dense], x: &[f64]) -> Vec<Vec<f64>> {
 }
 
 /// The outputs of the last layer.
-pub fn outputs(layers: &[Dense], x: &[f64]) -> Vec<f64> {
+pub fn outputs(layers: &[DenseLayer], x: &[f64]) -> Vec<f64> {
     activations(layers, x).pop().unwrap_or_default()
 }
 
@@ -56,7 +56,7 @@ pub fn softmax(x: &[f64]) -> Vec<f64> {
 ///
 /// # Errors
 /// A layer has another size, or a weight is not finite.
-pub(crate) fn check(name: &str, layers: &[Dense], sizes: &[usize]) -> Result<()> {
+pub(crate) fn check(name: &str, layers: &[DenseLayer], sizes: &[usize]) -> Result<()> {
     ensure!(
         layers.len() + 1 == sizes.len(),
         "{name} has {} layers, not {}",
@@ -87,8 +87,8 @@ pub(crate) fn check(name: &str, layers: &[Dense], sizes: &[usize]) -> Result<()>
 mod tests {
     use super::*;
 
-    fn dense(weights: &[&[f64]], bias: &[f64]) -> Dense {
-        Dense {
+    fn dense(weights: &[&[f64]], bias: &[f64]) -> DenseLayer {
+        DenseLayer {
             weights: weights.iter().map(|row| row.to_vec()).collect(),
             bias: bias.to_vec(),
         }

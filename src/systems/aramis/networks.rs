@@ -8,11 +8,11 @@ use riposte_claims::words::trimmed_words;
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
-use super::layers::{Dense, check, outputs, relu, softmax};
+use super::layers::{DenseLayer, check, outputs, relu, softmax};
 use super::{AramisFeatures, diagram};
 use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::{Analyzer, terms};
-use crate::index::images::Image;
+use crate::index::images::ImageEvidence;
 use crate::score::logistic;
 use crate::score::side::{ArgumentModel, SideModel, Sides};
 
@@ -45,14 +45,14 @@ fn both_signs(value: f64) -> [f64; 2] {
 }
 
 /// The mean red, green and blue. Aramis divides them by 360.
-fn scaled_colours(image: &Image) -> [f64; 3] {
+fn scaled_colours(image: &ImageEvidence) -> [f64; 3] {
     let average = image.picture.as_ref().map_or([0; 3], |p| p.average);
     average.map(|colour| f64::from(colour) / 360.0)
 }
 
 impl ArgumentInputs {
     /// The inputs for an image whose sentiments have been read.
-    pub fn of(image: &Image) -> Self {
+    pub fn of(image: &ImageEvidence) -> Self {
         let f = AramisFeatures::of(image);
         let [positive, negative] = both_signs(f.ocr_sentiment);
         ArgumentInputs {
@@ -77,7 +77,11 @@ impl ArgumentInputs {
 /// positive and the negative sentiment of the page; the length and the sentiment of the text in the picture; the mean colours; and how the words
 /// of the query occur in the page and in the picture. `analyzer` turns the image's words into terms, and must be the analyzer
 /// of the query.
-pub fn stance_inputs(image: &Image, query: &[Token], analyzer: &Analyzer) -> [f64; STANCE_INPUTS] {
+pub fn stance_inputs(
+    image: &ImageEvidence,
+    query: &[WordWithTerm],
+    analyzer: &Analyzer,
+) -> [f64; STANCE_INPUTS] {
     let f = AramisFeatures::of(image);
     let of_page = tokens(analyzer, &image.near_text);
     let of_ocr = tokens(analyzer, &image.ocr_text);
@@ -114,19 +118,19 @@ pub fn stance_inputs(image: &Image, query: &[Token], analyzer: &Analyzer) -> [f6
 
 /// A word of a text, and the term with which it is compared.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Token {
+pub struct WordWithTerm {
     word: String,
     term: String,
 }
 
 /// The words of a text without stop words.
-pub fn tokens(analyzer: &Analyzer, text: &str) -> Vec<Token> {
+pub fn tokens(analyzer: &Analyzer, text: &str) -> Vec<WordWithTerm> {
     let mut analyzer = analyzer.build();
     trimmed_words(text)
         .filter_map(|word| {
             let term = terms(&mut analyzer, word).join(" ");
             let word = word.to_lowercase();
-            (!term.is_empty()).then_some(Token { word, term })
+            (!term.is_empty()).then_some(WordWithTerm { word, term })
         })
         .collect()
 }
@@ -136,8 +140,8 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 /// The share of a text's words that equal a word of the query, averaged over the words of the query that occur.
-fn share(query: &[Token], text: &[Token]) -> f64 {
-    let count = |wanted: &Token| text.iter().filter(|t| t.term == wanted.term).count();
+fn share(query: &[WordWithTerm], text: &[WordWithTerm]) -> f64 {
+    let count = |wanted: &WordWithTerm| text.iter().filter(|t| t.term == wanted.term).count();
     let counts = query.iter().map(count).filter(|count| *count > 0);
     let shares: Vec<f64> = counts.map(|n| n as f64 / text.len() as f64).collect();
     mean(&shares)
@@ -145,7 +149,7 @@ fn share(query: &[Token], text: &[Token]) -> f64 {
 
 /// The mean sentiment around the query's words in a text. Like Aramis, it searches for occurrences from the sixth word on, and continues five
 /// words after each occurrence.
-fn context(query: &[Token], text: &[Token]) -> f64 {
+fn context(query: &[WordWithTerm], text: &[WordWithTerm]) -> f64 {
     const AROUND: usize = 5;
     let vader = Vader::new();
     let mut scores = Vec::new();
@@ -163,7 +167,7 @@ fn context(query: &[Token], text: &[Token]) -> f64 {
 }
 
 /// The length of the longest common subsequence of terms.
-fn common_subsequence(a: &[Token], b: &[Token]) -> usize {
+fn common_subsequence(a: &[WordWithTerm], b: &[WordWithTerm]) -> usize {
     // the length for each prefix of `a` with the part of `b` that has been read
     let mut lengths = vec![0usize; a.len() + 1];
     for other in b {
@@ -189,9 +193,9 @@ pub struct ArgumentNetwork {
     /// The filter of the convolution: 2 × 2 cells, row after row.
     pub filter: [f64; 4],
     pub filter_bias: f64,
-    pub map: Vec<Dense>,
-    pub colours: Vec<Dense>,
-    pub trunk: Vec<Dense>,
+    pub map: Vec<DenseLayer>,
+    pub colours: Vec<DenseLayer>,
+    pub trunk: Vec<DenseLayer>,
 }
 
 /// The sizes of the layers of [`ArgumentNetwork`].
@@ -266,7 +270,7 @@ impl ArgumentNetwork {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StanceNetwork {
-    pub layers: Vec<Dense>,
+    pub layers: Vec<DenseLayer>,
 }
 
 impl StanceNetwork {
@@ -298,9 +302,9 @@ impl StanceNetwork {
 }
 
 impl ArgumentModel for &ArgumentNetwork {
-    fn argues(&self, images: &[&Image]) -> Vec<Explanation> {
+    fn argues(&self, images: &[&ImageEvidence]) -> Vec<Explanation> {
         let how = "from the place and length of the text in the picture, its sentiment, colours and diagram";
-        let explained = |image: &&Image| {
+        let explained = |image: &&ImageEvidence| {
             let argues = ArgumentNetwork::argues(self, &ArgumentInputs::of(image));
             Explanation::new(NumberId::Argues, argues)
                 .named("argues by the network of Aramis")
@@ -311,9 +315,9 @@ impl ArgumentModel for &ArgumentNetwork {
 }
 
 impl SideModel for &StanceNetwork {
-    fn sides(&self, images: &[&Image], query: &str, analyzer: &Analyzer) -> Vec<Sides> {
+    fn sides(&self, images: &[&ImageEvidence], query: &str, analyzer: &Analyzer) -> Vec<Sides> {
         let query = tokens(analyzer, query);
-        let of_image = |image: &&Image| {
+        let of_image = |image: &&ImageEvidence| {
             let found = self.probabilities(&stance_inputs(image, &query, analyzer));
             let [con, neutral, pro] = found;
             Sides::by_side(
@@ -341,8 +345,8 @@ pub fn side([con, neutral, pro]: [f64; 3]) -> i8 {
 mod tests {
     use super::*;
 
-    fn dense(outputs: usize, inputs: usize, weight: f64) -> Dense {
-        Dense {
+    fn dense(outputs: usize, inputs: usize, weight: f64) -> DenseLayer {
+        DenseLayer {
             weights: vec![vec![weight; inputs]; outputs],
             bias: vec![0.0; outputs],
         }

@@ -13,12 +13,12 @@ use crate::html;
 
 /// A page of results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct ChatNoirAnswer {
     #[serde(default)]
-    pub meta: Meta,
+    pub meta: ChatNoirMeta,
     /// The results, the best first.
     #[serde(rename = "results")]
-    pub hits: Vec<Hit>,
+    pub hits: Vec<ChatNoirHit>,
     /// Number of results that could not be read. ChatNoir's own answer has no such field.
     #[serde(default)]
     pub broken: usize,
@@ -26,7 +26,7 @@ pub struct Answer {
 
 /// What an answer says about the search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Meta {
+pub struct ChatNoirMeta {
     /// Number of documents that match, on all pages.
     pub total_results: Option<u64>,
     /// The indexes that were searched. They can differ from the requested ones: the server leaves out an index to which the key gives no access, and
@@ -37,7 +37,7 @@ pub struct Meta {
 
 /// A result. `cache_uri` is not read, because the server puts a credential into it that is made from the user's key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Hit {
+pub struct ChatNoirHit {
     #[serde(deserialize_with = "number")]
     pub score: f64,
     #[serde(default, deserialize_with = "uuid")]
@@ -104,14 +104,14 @@ fn uuid<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Uuid>, D::E
 fn optional_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
+    enum NumberOrText {
         Number(f64),
         Text(String),
     }
     let number = match Option::deserialize(deserializer)? {
         None => return Ok(None),
-        Some(Written::Number(number)) => number,
-        Some(Written::Text(text)) => (text.trim().parse())
+        Some(NumberOrText::Number(number)) => number,
+        Some(NumberOrText::Text(text)) => (text.trim().parse())
             .map_err(|_| D::Error::custom(format!("{text:?} is not a number")))?,
     };
     if !number.is_finite() {
@@ -124,7 +124,7 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     optional_number(deserializer)?.ok_or_else(|| D::Error::custom("no number"))
 }
 
-impl Answer {
+impl ChatNoirAnswer {
     /// Reads what the server sends. Results that cannot be read are counted.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Answer {
         #[derive(Deserialize)]
         struct Sent {
             #[serde(default)]
-            meta: Meta,
+            meta: ChatNoirMeta,
             results: Vec<Value>,
         }
         let Object(Sent { meta, results }) = serde_json::from_slice(json)?;
@@ -149,7 +149,7 @@ impl Answer {
             return Err(error).context("no result can be read");
         }
         let broken = count - hits.len();
-        Ok(Answer { meta, hits, broken })
+        Ok(ChatNoirAnswer { meta, hits, broken })
     }
 
     /// Checks that the requested indexes were searched.
@@ -176,7 +176,7 @@ impl Answer {
     }
 }
 
-impl Hit {
+impl ChatNoirHit {
     /// The title without markup, with single blanks. Empty if there is none.
     pub fn plain_title(&self) -> String {
         html::plain(self.title.as_deref().unwrap_or_default())

@@ -20,33 +20,33 @@ const IN_COMMON: usize = 4;
 const LONG_WORD: usize = 16;
 
 /// A key, or a token made from one.
-pub struct Key(String);
+pub struct ChatNoirKey(String);
 
-impl Key {
+impl ChatNoirKey {
     /// The key in this file or, without a file, in the environment variable `CHATNOIR_API_KEY`. `None` if there is none.
     ///
     /// # Errors
     /// The file cannot be read, or the text is not a key.
-    pub fn find(file: Option<&Path>) -> Result<Option<Key>> {
+    pub fn find(file: Option<&Path>) -> Result<Option<ChatNoirKey>> {
         let Some(path) = file else {
             return match env::var(VARIABLE) {
                 Ok(text) if text.trim().is_empty() => Ok(None),
-                Ok(text) => Key::new(&text).context(VARIABLE).map(Some),
+                Ok(text) => ChatNoirKey::new(&text).context(VARIABLE).map(Some),
                 Err(env::VarError::NotPresent) => Ok(None),
                 Err(env::VarError::NotUnicode(_)) => bail!("{VARIABLE} is not valid UTF-8"),
             };
         };
         let reading = || format!("cannot read the key in {}", path.display());
         let text = regular::read_text(path, MAX_BYTES).with_context(reading)?;
-        Key::new(&text).with_context(reading).map(Some)
+        ChatNoirKey::new(&text).with_context(reading).map(Some)
     }
 
     /// Checks a key. White space around it is removed.
     ///
     /// # Errors
     /// The text is empty, or has characters other than visible ASCII. Quotation marks and backslashes are not allowed either: JSON would escape them,
-    /// but a key must look the same in every message ([`Key::hidden_in`]).
-    pub fn new(text: &str) -> Result<Key> {
+    /// but a key must look the same in every message ([`ChatNoirKey::hidden_in`]).
+    pub fn new(text: &str) -> Result<ChatNoirKey> {
         let key = text.trim();
         ensure!(!key.is_empty(), "there is no key in it");
         // the key itself must not be in the message
@@ -55,7 +55,7 @@ impl Key {
                 .all(|b| b.is_ascii_graphic() && !b"\"\\".contains(&b)),
             "a key consists of letters, digits and punctuation marks of ASCII, without blanks and quotation marks"
         );
-        Ok(Key(key.to_owned()))
+        Ok(ChatNoirKey(key.to_owned()))
     }
 
     /// The key itself. It is only for requests to the service.
@@ -86,7 +86,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ChatNoirKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
     }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn no_form_of_the_key_is_shown() {
-        let key = Key::new("dQw4-w9WgXcQ").unwrap();
+        let key = ChatNoirKey::new("dQw4-w9WgXcQ").unwrap();
         let hex: String = key.0.bytes().map(|byte| format!("{byte:02x}")).collect();
         for form in [
             key.0.clone(),

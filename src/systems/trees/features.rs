@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use anyhow::{Context, Result};
 use riposte_eval::DocId;
 
-use super::{FROM_MODELS, Features, text_features};
+use super::{FROM_MODELS, FeatureValues, text_features};
 use crate::index::inverted::InvertedIndex;
-use crate::index::search::{Query, QueryPart};
+use crate::index::search::{IndexQuery, QueryPart};
 use crate::index::similarity::Similarity;
 use crate::index::{ScoredDoc, analyzer};
 use crate::score::quality::{self, GradedText};
-use crate::score::reranker::Candidates;
+use crate::score::reranker::RerankedTexts;
 
 /// The similarities of the first two features, with the parameters that Lucene has by default.
 const SIMILARITIES: [Similarity; 2] = [
@@ -23,8 +23,8 @@ const SIMILARITIES: [Similarity; 2] = [
 ///
 /// # Errors
 /// The index fails.
-pub fn features(documents: &Candidates) -> Result<Vec<Features>> {
-    let Candidates {
+pub fn features(documents: &RerankedTexts) -> Result<Vec<FeatureValues>> {
+    let RerankedTexts {
         topic,
         ranked,
         texts,
@@ -32,7 +32,7 @@ pub fn features(documents: &Candidates) -> Result<Vec<Features>> {
         ..
     } = documents;
     let mut analyzer = index.meta().analyzer.build();
-    let query = Query {
+    let query = IndexQuery {
         parts: vec![QueryPart::of_text(0, 1.0, &mut analyzer, &topic.title)],
     };
     let mut matches = Vec::new();
@@ -44,7 +44,7 @@ pub fn features(documents: &Candidates) -> Result<Vec<Features>> {
     let mut rows = Vec::with_capacity(ranked.len());
     for (at, (candidate, text)) in ranked.iter().zip(texts).enumerate() {
         let scores = matches.iter().map(|of| of.get(&candidate.doc).copied());
-        let mut row: Features = scores.collect();
+        let mut row: FeatureValues = scores.collect();
         let own: HashSet<String> = analyzer::terms(&mut analyzer, text).into_iter().collect();
         let shared = of_topic.iter().filter(|term| own.contains(**term)).count();
         row.push(Some(shared as f64 / of_topic.len().max(1) as f64));
@@ -60,7 +60,7 @@ pub fn features(documents: &Candidates) -> Result<Vec<Features>> {
 /// The score of each candidate, divided by the highest one; 0 if none is above 0.
 fn shares_of_highest(
     candidates: &[ScoredDoc],
-    query: &Query,
+    query: &IndexQuery,
     similarity: &Similarity,
     index: &InvertedIndex,
 ) -> Result<HashMap<DocId, f64>> {

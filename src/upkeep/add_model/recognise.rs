@@ -7,7 +7,7 @@ use riposte_nn::checkpoint::read_json;
 use serde_json::{Map, Value};
 
 use crate::disk::regular;
-use crate::weights::Role;
+use crate::weights::ModelRole;
 
 /// The ends of the names of architectures that are one tower of an image-text model, or another part of a model.
 const PARTS: [&str; 4] = [
@@ -21,14 +21,14 @@ const PARTS: [&str; 4] = [
 ///
 /// # Errors
 /// It is none that riposte uses. The message names the file and the setting.
-pub(super) fn role(dir: &Path) -> Result<Role> {
+pub(super) fn role(dir: &Path) -> Result<ModelRole> {
     let has = |name: &str| regular::is_file(&dir.join(name));
     if has("modules.json")? {
         return of_modules(dir);
     }
     let is_hugging_face = has("config.json")? && has("model.safetensors")?;
     if has("open_clip_config.json")? && !is_hugging_face {
-        return Ok(Role::Clip);
+        return Ok(ModelRole::Clip);
     }
     let path = dir.join("config.json");
     let config: Map<String, Value> = read_json(&path)?;
@@ -36,7 +36,7 @@ pub(super) fn role(dir: &Path) -> Result<Role> {
 }
 
 /// What sentence-transformers calls the modules.
-fn of_modules(dir: &Path) -> Result<Role> {
+fn of_modules(dir: &Path) -> Result<ModelRole> {
     let path = dir.join("modules.json");
     let modules: Vec<Map<String, Value>> = read_json(&path)?;
     let field = |module: &Map<String, Value>, name: &str| {
@@ -53,10 +53,10 @@ fn of_modules(dir: &Path) -> Result<Role> {
             part.unwrap_or_default()
         );
     }
-    Ok(Role::Sentence)
+    Ok(ModelRole::Sentence)
 }
 
-fn of_config(config: &Map<String, Value>) -> Result<Role> {
+fn of_config(config: &Map<String, Value>) -> Result<ModelRole> {
     ensure!(
         config.get("quantization_config").is_none_or(Value::is_null),
         "quantization_config: the weights are quantised, and riposte reads only floats"
@@ -70,15 +70,15 @@ fn of_config(config: &Map<String, Value>) -> Result<Role> {
     if (has("text_config") || has("text_config_dict"))
         && (has("vision_config") || has("vision_config_dict"))
     {
-        return Ok(Role::Clip);
+        return Ok(ModelRole::Clip);
     }
     if kind.is_some_and(|kind| kind.contains("clip"))
         && !PARTS.iter().any(|part| architecture.ends_with(part))
     {
-        return Ok(Role::Clip);
+        return Ok(ModelRole::Clip);
     }
     if architecture.ends_with("ForSequenceClassification") {
-        return Ok(Role::Cross);
+        return Ok(ModelRole::Cross);
     }
     if let Some((_, task)) = architecture.split_once("For") {
         bail!(
@@ -86,7 +86,9 @@ fn of_config(config: &Map<String, Value>) -> Result<Role> {
         );
     }
     match kind {
-        Some("bert" | "mpnet" | "xlm-roberta" | "modernbert" | "nomic_bert") => Ok(Role::Sentence),
+        Some("bert" | "mpnet" | "xlm-roberta" | "modernbert" | "nomic_bert") => {
+            Ok(ModelRole::Sentence)
+        }
         Some(kind) => bail!(
             "model_type: {kind} is neither an image-text model nor an encoder of sentences that riposte computes"
         ),
@@ -95,10 +97,10 @@ fn of_config(config: &Map<String, Value>) -> Result<Role> {
 }
 
 /// What a user should know about a model that riposte accepts.
-pub(super) fn notes(role: Role, dir: &Path) -> Vec<String> {
+pub(super) fn notes(role: ModelRole, dir: &Path) -> Vec<String> {
     let mut notes = Vec::new();
     let has_modules = regular::is_file(&dir.join("modules.json")).unwrap_or(false);
-    if role == Role::Sentence && !has_modules {
+    if role == ModelRole::Sentence && !has_modules {
         notes.push(
             "there is no modules.json, so a vector is the mean of the tokens, of 256 at most: is the model trained for that?".to_owned(),
         );
@@ -118,25 +120,25 @@ mod tests {
         for (config, role) in [
             (
                 json!({"model_type": "clip", "architectures": ["CLIPModel"]}),
-                Role::Clip,
+                ModelRole::Clip,
             ),
             (
                 json!({"model_type": "siglip", "text_config": {}, "vision_config": {}}),
-                Role::Clip,
+                ModelRole::Clip,
             ),
             (
                 json!({"text_config_dict": {}, "vision_config_dict": {}}),
-                Role::Clip,
+                ModelRole::Clip,
             ),
             (
                 json!({"model_type": "bert", "architectures": ["BertForSequenceClassification"]}),
-                Role::Cross,
+                ModelRole::Cross,
             ),
             (
                 json!({"model_type": "bert", "architectures": ["BertModel"]}),
-                Role::Sentence,
+                ModelRole::Sentence,
             ),
-            (json!({"model_type": "mpnet"}), Role::Sentence),
+            (json!({"model_type": "mpnet"}), ModelRole::Sentence),
         ] {
             assert_eq!(of(config.clone()).unwrap(), role, "{config}");
         }

@@ -9,8 +9,8 @@ use riposte_nn::transformer::Backend;
 
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::Sentences;
-use crate::reading::cross::Cross;
-use crate::weights::Role;
+use crate::reading::cross::CrossEncoder;
+use crate::weights::ModelRole;
 
 /// Texts that mean different things.
 const TEXTS: [&str; 4] = [
@@ -33,9 +33,9 @@ const SAME: f32 = 0.999_999;
 ///
 /// # Errors
 /// It cannot be loaded, or what it computes makes no sense.
-pub(super) fn run(role: Role, dir: &Path) -> Result<String> {
+pub(super) fn run(role: ModelRole, dir: &Path) -> Result<String> {
     match role {
-        Role::Clip => {
+        ModelRole::Clip => {
             let clip = Clip::load(dir, Backend::Auto, Numeric::Float)?;
             let texts = clip.embed_texts(&TEXTS)?;
             check(&texts, "texts")?;
@@ -54,21 +54,23 @@ pub(super) fn run(role: Role, dir: &Path) -> Result<String> {
                 "vectors of {of_text} numbers for pictures and texts"
             ))
         }
-        Role::Sentence => {
+        ModelRole::Sentence => {
             let vectors = Sentences::load(dir, Backend::Auto)?.embed(&TEXTS)?;
             check(&vectors, "texts")?;
             Ok(format!("vectors of {} numbers for texts", length(&vectors)))
         }
-        Role::Cross => {
+        ModelRole::Cross => {
             let [_, first, texts @ ..] = &TEXTS;
-            let scores = Cross::load(dir, "", Backend::Auto)?.score(first, texts)?;
+            let scores = CrossEncoder::load(dir, "", Backend::Auto)?.score(first, texts)?;
             ensure!(
                 scores.windows(2).all(|two| two[0] != two[1]),
                 "different texts have the same score: the weights are damaged, or not trained"
             );
             Ok("a score for a topic and a text".to_owned())
         }
-        Role::Ocr | Role::Lexicon => anyhow::bail!("a model of the role {role} cannot be added"),
+        ModelRole::Ocr | ModelRole::Lexicon => {
+            anyhow::bail!("a model of the role {role} cannot be added")
+        }
     }
 }
 

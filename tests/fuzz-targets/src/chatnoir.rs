@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use riposte::systems::chatnoir::{Answer, ChatNoir, Query, Uuid};
+use riposte::systems::chatnoir::{ChatNoir, ChatNoirAnswer, ChatNoirQuery, Uuid};
 
 pub const WORDS: &[&[u8]] = &[
     br#"{"meta":{"total_results":2,"indices":["cw12"]},"results":["#,
@@ -45,7 +45,7 @@ const MOST: usize = 250;
 /// Reads an answer and the titles in it. The answer that is stored for later runs is the same except for the last digits of numbers. A server that
 /// sends the same answer to every request is asked a bounded number of times.
 pub fn chatnoir(bytes: &[u8]) {
-    let Ok(answer) = Answer::parse(bytes) else {
+    let Ok(answer) = ChatNoirAnswer::parse(bytes) else {
         return;
     };
     for hit in &answer.hits {
@@ -58,7 +58,8 @@ pub fn chatnoir(bytes: &[u8]) {
         }
     }
     let stored = serde_json::to_vec(&answer).expect("an answer can be stored");
-    let mut again: Answer = serde_json::from_slice(&stored).expect("a stored answer can be read");
+    let mut again: ChatNoirAnswer =
+        serde_json::from_slice(&stored).expect("a stored answer can be read");
     assert_eq!(again.hits.len(), answer.hits.len());
     for (again, hit) in again.hits.iter_mut().zip(&answer.hits) {
         same(&mut again.score, hit.score);
@@ -73,7 +74,7 @@ pub fn chatnoir(bytes: &[u8]) {
         }
     }
     assert_eq!(again, answer);
-    let query = Query {
+    let query = ChatNoirQuery {
         text: "a query".to_owned(),
         index: answer.meta.indices.clone(),
         most: MOST,

@@ -8,11 +8,11 @@ use anyhow::Result;
 use riposte::collection::arguments::ArgumentCollection;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
-use riposte::evidence::store::{Made, Record, Store};
+use riposte::evidence::store::{NewEvidence, Provenance, Store};
 use riposte::evidence::{Evidence, PageEvidence, PartValue, TextPart};
 use riposte::index::ScoredDoc;
-use riposte::index::inverted::{Effort, InvertedIndex, TextCollection};
-use riposte::index::search::{self, Query, SearchOptions};
+use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
+use riposte::index::search::{self, IndexQuery, SearchOptions};
 use riposte::index::similarity::Similarity;
 use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
@@ -84,17 +84,17 @@ fn made_store() -> Result<Vec<u8>> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("evidence.sqlite");
     let mut store = Store::open(&path, CHANNELS)?;
-    let records: Vec<Record> = (0..8u8).map(record).collect();
+    let records: Vec<NewEvidence> = (0..8u8).map(record).collect();
     store.write(&records)?;
     drop(store);
     Ok(fs::read(path)?)
 }
 
-fn record(n: u8) -> Record {
+fn record(n: u8) -> NewEvidence {
     let made = |channel: &'static str| {
-        let made = Made {
+        let made = Provenance {
             producer: "fuzz/1".to_owned(),
-            ..Made::default()
+            ..Provenance::default()
         };
         (channel, made)
     };
@@ -118,7 +118,7 @@ fn record(n: u8) -> Record {
         part: TextPart::Ocr,
         value: vec![f32::from(n) / 8.0; 24],
     };
-    Record {
+    NewEvidence {
         evidence: Evidence {
             id: DocId(format!("I{n:016x}")),
             url: "http://example.org/a.png".to_owned(),
@@ -199,7 +199,7 @@ impl SmallIndex {
         )?;
         let collection = TextCollection::Arguments(ArgumentCollection::open(&input)?);
         let place = dir.path().join("index");
-        let effort = Effort {
+        let effort = IndexingBudget {
             threads: 1,
             bytes: 1,
         };
@@ -233,7 +233,7 @@ fn read_index(place: &Path) -> Result<Found> {
         ("close zoos vote", Similarity::Dirichlet { mu: 100.0 }),
     ] {
         let part = |field| search::QueryPart::of_text(field, 1.0, &mut analyzer, words);
-        let query = Query {
+        let query = IndexQuery {
             parts: [0, 1].map(part).to_vec(),
         };
         let found = index.search(&query, &similarity, SearchOptions::default())?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use image::RgbImage;
-use riposte::evidence::ocr::backend::Runtime;
+use riposte::evidence::ocr::backend::PartRuntime;
 use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
 use riposte_nn::conv::NumericMode;
@@ -63,7 +63,7 @@ pub fn networks(bytes: &[u8]) {
         |det: &Path, rec: &Path| match PpOcr::load(det, rec, NumericMode::Auto, Script::Latin) {
             Ok(reader) => {
                 for backend in reader.backends() {
-                    if let Runtime::Rten { because } = &backend.convolutions {
+                    if let PartRuntime::Rten { because } = &backend.convolutions {
                         assert!(!because.contains("compiling it failed"), "{because}");
                     }
                 }

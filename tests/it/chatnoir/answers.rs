@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use riposte::systems::chatnoir::{Answer, Hit, Uuid};
+use riposte::systems::chatnoir::{ChatNoirAnswer, ChatNoirHit, Uuid};
 use serde_json::{Value, json};
 
 use crate::support::root;
@@ -16,13 +16,13 @@ fn fixture(name: &str) -> Value {
 #[test]
 fn the_answers_of_2021_and_of_today_are_read() {
     let (old, new) = (fixture("chatnoir-2021.json"), fixture("chatnoir-2026.json"));
-    let read = Answer::parse(old.to_string().as_bytes()).unwrap();
+    let read = ChatNoirAnswer::parse(old.to_string().as_bytes()).unwrap();
     assert_eq!(read.meta.total_results, Some(2));
     assert_eq!(read.meta.indices, ["cw12", "cc1511"]);
     let some = |text: &str| Some(text.to_owned());
     let uuid = Uuid::parse(old["results"][0]["uuid"].as_str().unwrap());
     assert!(uuid.is_some());
-    let first = Hit {
+    let first = ChatNoirHit {
         score: 731.25,
         uuid,
         index: some("cw12"),
@@ -40,7 +40,7 @@ fn the_answers_of_2021_and_of_today_are_read() {
     let ranks = (second.page_rank, second.spam_rank);
     assert_eq!((second.trec_id.as_ref(), ranks), (None, (None, None)));
 
-    let read = Answer::parse(new.to_string().as_bytes()).unwrap();
+    let read = ChatNoirAnswer::parse(new.to_string().as_bytes()).unwrap();
     let hit = &read.hits[0];
     assert_eq!(hit.score, 1802.0625);
     assert_eq!(hit.trec_id.as_deref(), Some("clueweb22-en0000-00-00001"));
@@ -73,7 +73,7 @@ fn a_long_title_is_read_at_once() {
     let hit = json!({"score": 1.0, "uuid": "x", "title": title});
     let answer = json!({"meta": {"totalResults": 1}, "results": [hit]});
     let start = Instant::now();
-    let read = Answer::parse(answer.to_string().as_bytes()).unwrap();
+    let read = ChatNoirAnswer::parse(answer.to_string().as_bytes()).unwrap();
     assert_eq!(read.hits[0].plain_title(), "cats");
     assert!(
         start.elapsed() < Duration::from_secs(10),
@@ -84,7 +84,8 @@ fn a_long_title_is_read_at_once() {
 
 #[test]
 fn results_may_lack_fields_and_broken_ones_are_counted() {
-    let read = |results: Value| Answer::parse(json!({"results": results}).to_string().as_bytes());
+    let read =
+        |results: Value| ChatNoirAnswer::parse(json!({"results": results}).to_string().as_bytes());
     // the fields that an answer to a request with `minimal` has; and numbers that are strings
     let minimal =
         json!({"score": 1, "uuid": "x", "target_uri": "http://a.example/", "snippet": ""});
@@ -100,7 +101,7 @@ fn results_may_lack_fields_and_broken_ones_are_counted() {
     let answer = read(Value::Array(results)).unwrap();
     assert_eq!((answer.hits.len(), answer.broken), (2, 4));
     assert_eq!(answer.hits[0].uuid, None);
-    let Hit {
+    let ChatNoirHit {
         score,
         spam_rank,
         page_rank,
@@ -116,7 +117,7 @@ fn results_may_lack_fields_and_broken_ones_are_counted() {
         format!("{why:#}").contains("\"much\" is not a number"),
         "{why:#}"
     );
-    assert_eq!(read(json!([])).unwrap(), Answer::default());
-    assert!(Answer::parse(b"{\"message\": \"no\"}").is_err());
-    assert!(Answer::parse(b"<html>").is_err());
+    assert_eq!(read(json!([])).unwrap(), ChatNoirAnswer::default());
+    assert!(ChatNoirAnswer::parse(b"{\"message\": \"no\"}").is_err());
+    assert!(ChatNoirAnswer::parse(b"<html>").is_err());
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use riposte::systems::chatnoir::{ChatNoir, Key, Limits, PageRequest};
+use riposte::systems::chatnoir::{ChatNoir, ChatNoirKey, ChatNoirLimits, PageRequest};
 use serde_json::json;
 
 use super::server::{Reply, Server};
@@ -10,16 +10,21 @@ use super::{KEY, answer, hit};
 use crate::support::assert_says;
 
 /// A client of a server, with short time limits.
-fn client(server: &Server, limits: Limits) -> ChatNoir {
-    ChatNoir::new(&server.address, Some(Key::new(KEY).unwrap()), limits).unwrap()
+fn client(server: &Server, limits: ChatNoirLimits) -> ChatNoir {
+    ChatNoir::new(
+        &server.address,
+        Some(ChatNoirKey::new(KEY).unwrap()),
+        limits,
+    )
+    .unwrap()
 }
 
 /// Two attempts without a pause.
-fn two_tries() -> Limits {
-    Limits {
+fn two_tries() -> ChatNoirLimits {
+    ChatNoirLimits {
         tries: 2,
         pause: Duration::ZERO,
-        ..Limits::default()
+        ..ChatNoirLimits::default()
     }
 }
 
@@ -33,7 +38,7 @@ fn request() -> PageRequest {
 }
 
 /// The error of a request, and the number of times that it was sent.
-fn failure(server: &Server, limits: Limits) -> (String, usize) {
+fn failure(server: &Server, limits: ChatNoirLimits) -> (String, usize) {
     let error = client(server, limits).ask(&request(), &mut |_| ());
     (format!("{:#}", error.unwrap_err()), server.requests().len())
 }
@@ -80,7 +85,7 @@ fn an_answer_that_is_cut_off_is_asked_for_again() {
 #[test]
 fn an_endless_answer_is_not_read_to_its_end() {
     let server = Server::start(|_, _| Reply::Endless);
-    let limits = Limits {
+    let limits = ChatNoirLimits {
         answer_bytes: 100_000,
         ..two_tries()
     };
@@ -92,7 +97,7 @@ fn an_endless_answer_is_not_read_to_its_end() {
 #[test]
 fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
     let server = Server::start(|_, _| Reply::Silence);
-    let limits = Limits {
+    let limits = ChatNoirLimits {
         timeout: Duration::from_millis(300),
         ..two_tries()
     };
@@ -117,7 +122,7 @@ fn redirects_are_not_followed_because_the_key_would_go_there() {
 #[test]
 fn the_key_is_sent_only_where_nobody_can_read_it_on_the_way() {
     let why = |address: &str| {
-        let client = ChatNoir::new(address, None, Limits::default());
+        let client = ChatNoir::new(address, None, ChatNoirLimits::default());
         client.err().map(|error| format!("{error:#}"))
     };
     for good in [

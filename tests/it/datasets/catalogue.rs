@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use riposte::datasets::Catalogue;
+use riposte::datasets::DatasetCatalogue;
 
 use super::{Publisher, plain, stdout, zip};
 use crate::support::program::{code, stderr};
@@ -22,7 +22,7 @@ fn a_long_path_stays_on_its_line() {
 
 #[test]
 fn ripostes_own_catalogue_says_where_everything_is() {
-    let catalogue = Catalogue::embedded().unwrap();
+    let catalogue = DatasetCatalogue::embedded().unwrap();
     let mut ids = 0;
     for entry in catalogue.entries() {
         ids += entry.aliases.len();
@@ -83,7 +83,7 @@ fn ripostes_own_catalogue_says_where_everything_is() {
 fn a_broken_catalogue_is_an_error() {
     let good = "[[dataset]]\nname = \"d\"\naliases = [\"x/d\"]\ntask = \"rank\"\nabout = \"a\"\nlicence = \"l\"\ncitation = \"c\"\n\
                 [[dataset.file]]\nfile = \"f.zip\"\nurls = [\"https://example.org/f.zip\"]\nbytes = 1\nunpack = [{ from = \"a/\", to = \"b/\" }]\n";
-    Catalogue::parse(good).unwrap();
+    DatasetCatalogue::parse(good).unwrap();
     for (from, to) in [
         ("name = \"d\"", "name = \"../d\""),
         ("\"x/d\"", "\"d\""),
@@ -108,11 +108,11 @@ fn a_broken_catalogue_is_an_error() {
     ] {
         assert!(good.contains(from), "{from}");
         assert!(
-            Catalogue::parse(&good.replacen(from, to, 1)).is_err(),
+            DatasetCatalogue::parse(&good.replacen(from, to, 1)).is_err(),
             "{to}"
         );
     }
-    assert!(Catalogue::parse(&format!("{good}{good}")).is_err());
+    assert!(DatasetCatalogue::parse(&format!("{good}{good}")).is_err());
     let mut publisher = Publisher::new();
     publisher.catalogue = good.replace("bytes", "octets");
     publisher.refuses("datasets list", "RIPOSTE_DATASETS_CATALOGUE");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use riposte::weights::{Catalogue, Models};
+use riposte::weights::{ModelCatalogue, Models};
 
 use super::{files, reference};
 
@@ -36,5 +36,5 @@ pub fn small_models(dir: &Path) -> Models {
             ));
         }
     }
-    Models::with_catalogue(dir, Catalogue::parse(&catalogue).unwrap())
+    Models::with_catalogue(dir, ModelCatalogue::parse(&catalogue).unwrap())
 }

@@ -3,10 +3,10 @@
 use anyhow::Result;
 
 use super::Values;
-use riposte::datasets::Catalogue;
+use riposte::datasets::DatasetCatalogue;
 
 pub(super) fn values() -> Result<Vec<Values>> {
-    let catalogue = Catalogue::embedded()?;
+    let catalogue = DatasetCatalogue::embedded()?;
     let names = || catalogue.entries().iter().map(|of| of.name.clone());
     let of = |command, arg| Values {
         command: Some(command),

@@ -23,7 +23,7 @@ fn the_texts_of_a_document_have_a_common_bound() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("text");
     fs::write(&path, "1234567").unwrap();
-    let entry = Entry {
+    let entry = ImageFolder {
         id: DocId("I0".to_owned()),
         dir: dir.path().to_owned(),
     };

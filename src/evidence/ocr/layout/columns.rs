@@ -1,7 +1,7 @@
 //! The recursive cut of a region into columns and bands.
 
 use super::fragment::Fragment;
-use super::{Piece, Step, median, table, tangle};
+use super::{LayoutStep, Piece, median, table, tangle};
 
 /// Minimum width of the white space between two columns, in line heights. (Narrower gaps on a line have been joined.)
 const COLUMN_GAP: f32 = 0.3;
@@ -15,9 +15,9 @@ const APART: (f32, f32) = (1.2, 1.5);
 const APART_IN_SIZE: (f32, f32) = (0.5, 1.2);
 
 /// Adds the pieces of a region in reading order.
-pub(super) fn order(pieces: Vec<Piece>, fragments: &[Fragment], steps: &mut Vec<Step>) {
+pub(super) fn order(pieces: Vec<Piece>, fragments: &[Fragment], steps: &mut Vec<LayoutStep>) {
     if pieces.len() < 2 {
-        steps.extend(pieces.into_iter().map(Step::Piece));
+        steps.extend(pieces.into_iter().map(LayoutStep::Piece));
         return;
     }
     let strata = strata(pieces);
@@ -27,7 +27,7 @@ pub(super) fn order(pieces: Vec<Piece>, fragments: &[Fragment], steps: &mut Vec<
         let pieces = strata.into_iter().flatten().collect();
         if columns.spans.len() < 2 {
             let pieces = tangle::ordered(pieces);
-            steps.extend(pieces.into_iter().map(Step::Piece));
+            steps.extend(pieces.into_iter().map(LayoutStep::Piece));
         } else {
             side_by_side(pieces, &columns, fragments, steps);
         }
@@ -51,7 +51,7 @@ fn side_by_side(
     pieces: Vec<Piece>,
     columns: &Columns,
     fragments: &[Fragment],
-    steps: &mut Vec<Step>,
+    steps: &mut Vec<LayoutStep>,
 ) {
     let mut divided: Vec<Vec<Piece>> = vec![Vec::new(); columns.spans.len()];
     for piece in pieces {
@@ -63,21 +63,21 @@ fn side_by_side(
     if divided.len() < 2 {
         // pieces whose coordinates are NaN belong to no column
         let pieces = tangle::ordered(divided.into_iter().flatten().collect());
-        steps.extend(pieces.into_iter().map(Step::Piece));
+        steps.extend(pieces.into_iter().map(LayoutStep::Piece));
         return;
     }
-    steps.push(Step::Break);
+    steps.push(LayoutStep::Break);
     if table::is_table(&divided, fragments) {
         let mut cells: Vec<Piece> = Vec::new();
         for mut row in strata(divided.into_iter().flatten().collect()) {
             row.sort_by_key(|piece| columns.of(piece));
             cells.append(&mut row);
         }
-        steps.push(Step::Table(cells));
+        steps.push(LayoutStep::Table(cells));
     } else {
         for column in divided {
             order(column, fragments, steps);
-            steps.push(Step::Break);
+            steps.push(LayoutStep::Break);
         }
     }
 }

@@ -14,7 +14,7 @@ fn line(x: f32, y: f32, height: f32, text: &str) -> ReadLine {
 fn wide_line(x: f32, y: f32, width: f32, height: f32, text: &str) -> ReadLine {
     let count = text.chars().count();
     let places = (0..count).map(|n| (n as f32 + 0.5) / count as f32);
-    let reading = Reading {
+    let reading = DecodedLine {
         text: text.to_owned(),
         confidence: 0.9,
         places: places.collect(),
@@ -287,7 +287,7 @@ fn any_line() -> impl Strategy<Value = ReadLine> {
             };
             let mut places: Vec<f32> = places.unwrap_or_else(even);
             places.sort_by(f32::total_cmp);
-            let reading = Reading {
+            let reading = DecodedLine {
                 text,
                 confidence,
                 places,

@@ -38,7 +38,7 @@ const MOST: usize = 128;
 
 /// The URLs that an element names.
 #[derive(Default)]
-pub(super) struct Named {
+pub(super) struct ElementUrls {
     /// The URLs of its picture, perhaps in several sizes.
     pub urls: Vec<String>,
     /// The values of attributes that scripts use, which can be URLs of it.
@@ -83,7 +83,7 @@ pub(super) fn of_element(
     node: NodeRef<'_, Node>,
     element: &Element,
     variables: &Variables,
-) -> Named {
+) -> ElementUrls {
     let value = |name: &str| attribute(element, name).trim().to_owned();
     let mut named = match element.name() {
         "img" | "amp-img" => of_image(node, element),
@@ -91,27 +91,27 @@ pub(super) fn of_element(
             let property = Some(value("property")).filter(|property| !property.is_empty());
             let property = property.unwrap_or_else(|| value("name"));
             let is_social = SOCIAL.contains(&&*property);
-            Named {
+            ElementUrls {
                 urls: is_social.then(|| value("content")).into_iter().collect(),
                 is_decoration: property != "og:image",
-                ..Named::default()
+                ..ElementUrls::default()
             }
         }
         "link" => {
             let is_picture = value("rel").eq_ignore_ascii_case("image_src");
-            Named {
+            ElementUrls {
                 urls: is_picture.then(|| value("href")).into_iter().collect(),
                 is_decoration: true,
-                ..Named::default()
+                ..ElementUrls::default()
             }
         }
         "input" if value("type").eq_ignore_ascii_case("image") => of_one(value("src")),
         "video" => of_one(value("poster")),
         // a picture in a drawing
         "image" => of_one(value("href")),
-        _ => Named {
+        _ => ElementUrls {
             is_decoration: true,
-            ..Named::default()
+            ..ElementUrls::default()
         },
     };
     let style = attribute(element, "style");
@@ -126,22 +126,22 @@ pub(super) fn of_element(
     named
 }
 
-fn of_one(url: String) -> Named {
-    Named {
+fn of_one(url: String) -> ElementUrls {
+    ElementUrls {
         urls: vec![url],
-        ..Named::default()
+        ..ElementUrls::default()
     }
 }
 
 /// The URLs of an `img`, and those in the `picture` around it.
-fn of_image(node: NodeRef<'_, Node>, img: &Element) -> Named {
+fn of_image(node: NodeRef<'_, Node>, img: &Element) -> ElementUrls {
     let picture = node.parent().filter(|parent| name(*parent) == "picture");
     let beside = picture
         .into_iter()
         .flat_map(|picture| picture.children().take(MOST));
     let sources = beside.filter(|node| name(*node) == "source");
     let elements = std::iter::once(img).chain(sources.filter_map(element));
-    let mut named = Named::default();
+    let mut named = ElementUrls::default();
     for element in elements {
         let single = SOURCES.iter().map(|name| attribute(element, name).trim());
         named.urls.extend(single.map(str::to_owned));

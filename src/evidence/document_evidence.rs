@@ -6,7 +6,7 @@ use riposte_nn::conv::Numeric;
 
 use super::ocr::{self, OcrLine};
 use super::page::PageWords;
-use super::picture::Picture;
+use super::picture::PictureStatistics;
 use crate::collection::images::{CrawlRank, GivenTexts};
 
 /// A text of a document for which an embedding and sentiment are computed. The store has these names, in kebab case.
@@ -95,15 +95,15 @@ pub struct AfinnValence {
 /// What computed a channel of a document, and in which numbers. It is stored beside the producer. If only the backend changes, the channel is not
 /// computed again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Backend {
+pub struct ChannelBackend {
     /// The runtime of each network.
     pub name: String,
     pub numeric: Numeric,
 }
 
-impl Backend {
+impl ChannelBackend {
     /// The backend of an encoder ([`riposte_nn::transformer`]).
-    pub(crate) fn of_transformer(by: Runtime, numeric: Numeric) -> Backend {
+    pub(crate) fn of_transformer(by: Runtime, numeric: Numeric) -> ChannelBackend {
         let runtime = match by {
             // the name in stores before there was a choice
             Runtime::Packed => "transformer",
@@ -111,7 +111,7 @@ impl Backend {
             Runtime::Rten => "rten",
         };
         let name = format!("{runtime} {numeric}");
-        Backend { name, numeric }
+        ChannelBackend { name, numeric }
     }
 }
 
@@ -124,7 +124,7 @@ pub struct Evidence {
     pub given: GivenTexts,
     pub pages: Vec<PageEvidence>,
     pub ocr: Vec<OcrLine>,
-    pub picture: Option<Picture>,
+    pub picture: Option<PictureStatistics>,
     /// The CLIP embedding, of unit length.
     pub clip: Option<Vec<f32>>,
     /// The embedding by the second image-text model, of unit length.

@@ -7,7 +7,7 @@ use strum::VariantArray;
 /// A step of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
-pub enum Step {
+pub enum RankingStep {
     /// Searching an index.
     Search,
     /// Re-ranking the first documents, without the time of the models.
@@ -25,7 +25,7 @@ pub enum Step {
     DebateSheets,
 }
 
-impl Step {
+impl RankingStep {
     pub fn word(self) -> &'static str {
         self.into()
     }
@@ -33,14 +33,14 @@ impl Step {
 
 /// `done` of `total` model outputs of a step have been computed. Stored outputs are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outputs {
-    pub step: Step,
+pub struct OutputProgress {
+    pub step: RankingStep,
     pub done: usize,
     pub total: usize,
 }
 
 /// The receiver of the progress of model outputs.
-pub type OnOutputs<'a> = dyn FnMut(Outputs) + 'a;
+pub type OnOutputs<'a> = dyn FnMut(OutputProgress) + 'a;
 
 /// The model outputs of a step in a stage. Items have their outputs computed one after the other, and the number of outputs of an item is known
 /// only when it begins.
@@ -54,7 +54,7 @@ pub struct StageOutputs {
 }
 
 impl StageOutputs {
-    pub fn add(&mut self, Outputs { done, total, .. }: Outputs) {
+    pub fn add(&mut self, OutputProgress { done, total, .. }: OutputProgress) {
         // each group begins with 0
         if done == 0 {
             self.before += self.total;
@@ -80,25 +80,25 @@ impl StageOutputs {
 
 /// Measures how long each step takes. One step runs at a time.
 #[derive(Debug)]
-pub(super) struct Clock {
-    step: Step,
+pub(super) struct StepClock {
+    step: RankingStep,
     since: Instant,
-    spent: [Duration; Step::VARIANTS.len()],
+    spent: [Duration; RankingStep::VARIANTS.len()],
 }
 
-impl Default for Clock {
+impl Default for StepClock {
     fn default() -> Self {
-        Clock {
-            step: Step::Search,
+        StepClock {
+            step: RankingStep::Search,
             since: Instant::now(),
-            spent: [Duration::ZERO; Step::VARIANTS.len()],
+            spent: [Duration::ZERO; RankingStep::VARIANTS.len()],
         }
     }
 }
 
-impl Clock {
+impl StepClock {
     /// Ends the current step and begins another one. Returns the step that has ended.
-    pub fn enter(&mut self, step: Step) -> Step {
+    pub fn enter(&mut self, step: RankingStep) -> RankingStep {
         let now = Instant::now();
         self.spent[self.step as usize] += now - self.since;
         self.since = now;
@@ -106,10 +106,10 @@ impl Clock {
     }
 
     /// The seconds that each step has taken so far, in the order of the steps.
-    pub fn seconds(&mut self) -> Vec<(Step, f64)> {
+    pub fn seconds(&mut self) -> Vec<(RankingStep, f64)> {
         self.enter(self.step);
         let spent = self.spent.iter().map(Duration::as_secs_f64);
-        Step::VARIANTS.iter().copied().zip(spent).collect()
+        RankingStep::VARIANTS.iter().copied().zip(spent).collect()
     }
 }
 
@@ -120,20 +120,20 @@ mod tests {
     #[test]
     fn each_step_has_its_own_time_and_their_sum_is_the_whole() {
         let start = Instant::now();
-        let mut clock = Clock::default();
+        let mut clock = StepClock::default();
         let wait = |milliseconds| std::thread::sleep(Duration::from_millis(milliseconds));
         wait(5);
-        assert_eq!(clock.enter(Step::Stance), Step::Search);
+        assert_eq!(clock.enter(RankingStep::Stance), RankingStep::Search);
         wait(20);
-        assert_eq!(clock.enter(Step::Search), Step::Stance);
+        assert_eq!(clock.enter(RankingStep::Search), RankingStep::Stance);
         let seconds = clock.seconds();
         let whole = start.elapsed().as_secs_f64();
         let of = |step| seconds.iter().find(|(s, _)| *s == step).unwrap().1;
-        assert!(of(Step::Stance) >= 0.02 && of(Step::Search) >= 0.005);
-        assert_eq!(of(Step::Rerank), 0.0);
+        assert!(of(RankingStep::Stance) >= 0.02 && of(RankingStep::Search) >= 0.005);
+        assert_eq!(of(RankingStep::Rerank), 0.0);
         assert!(seconds.iter().map(|(_, s)| s).sum::<f64>() <= whole);
         // each step has the position that it has in ALL
-        for (at, step) in Step::VARIANTS.iter().copied().enumerate() {
+        for (at, step) in RankingStep::VARIANTS.iter().copied().enumerate() {
             assert_eq!(step as usize, at);
         }
     }
@@ -142,8 +142,8 @@ mod tests {
     fn outputs_are_counted_over_all_items_of_a_stage() {
         let mut of_stage = StageOutputs::default();
         let mut shown = |done, total, finished| {
-            let step = Step::SentenceVectors;
-            of_stage.add(Outputs { step, done, total });
+            let step = RankingStep::SentenceVectors;
+            of_stage.add(OutputProgress { step, done, total });
             (of_stage.done(), of_stage.total(finished, 4))
         };
         assert_eq!(shown(0, 300, 0), (0, (1200, false)));

@@ -86,7 +86,8 @@ impl Keep for KeptWeights {
 /// The length of a checksum.
 const CHECKSUM: usize = 16;
 
-/// The XXH64 of these bytes, in hexadecimal. It detects damage, not forgery, and takes a tenth of the time of a sha256, which would be a fifth of a start.
+/// The XXH64 of these bytes, in hexadecimal. It detects damage, not forgery, and takes a tenth of the time of a sha256, which would be a fifth of a
+/// start.
 fn checksum_of(bytes: &[u8]) -> String {
     hex(&XxHash64::oneshot(0, bytes).to_be_bytes())
 }
