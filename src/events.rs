@@ -1,5 +1,9 @@
 //! What a long computation reports while it runs: one stream of progress, notes and faults.
 
+use std::fmt;
+
+use riposte_eval::TopicId;
+
 use crate::collection::Fault;
 use crate::index::{dense, inverted};
 use crate::reading::ranking_steps::OutputProgress;
@@ -28,11 +32,43 @@ pub enum Stage {
     Writing,
 }
 
+/// Something that the user should know, such as a channel that is off.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Note {
+    pub kind: NoteKind,
+    /// The sentence that the user reads, without a point at its end.
+    pub text: String,
+}
+
+/// What a note is about, for a receiver to which it is no news. Nobody recognises a note by its sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum NoteKind {
+    /// A list of this topic has fewer images than a run can have.
+    ShortList(TopicId),
+    /// The collection seems to have nothing about these topics.
+    NothingAbout(Vec<TopicId>),
+    /// Anything else, which no receiver distinguishes.
+    Other,
+}
+
+impl From<String> for Note {
+    fn from(text: String) -> Note {
+        let kind = NoteKind::Other;
+        Note { kind, text }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// What a task reports while it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Something that the user should know, such as a channel that is off.
-    Note(String),
+    /// Something that the user should know.
+    Note(Note),
     /// Something in a file that cannot be used.
     Fault(Fault),
     /// A stage begins. `total` is the number of its items, 0 if it is unknown.
@@ -49,6 +85,13 @@ pub enum Event {
     Dense(dense::DenseEvent),
     /// The stage has ended, with a result or with an error.
     Ended,
+}
+
+impl Event {
+    /// A note that nobody needs to recognise.
+    pub fn note(text: impl Into<String>) -> Event {
+        Event::Note(text.into().into())
+    }
 }
 
 /// The receiver of a task's events.
@@ -75,7 +118,27 @@ pub(crate) fn of_approach<T>(
     run: impl FnOnce(&mut OnEvent) -> T,
 ) -> T {
     run(&mut |event| match event {
-        Event::Note(note) if several => on_event(Event::Note(format!("{name}: {note}"))),
+        Event::Note(note) if several => on_event(Event::Note(Note {
+            text: format!("{name}: {note}"),
+            ..note
+        })),
         other => on_event(other),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_of_one_of_several_approaches_keeps_its_kind() {
+        let kind = NoteKind::ShortList(TopicId("1".to_owned()));
+        let mut events = Vec::new();
+        of_approach(true, "bm25", &mut |event| events.push(event), |on_event| {
+            let (kind, text) = (kind.clone(), "short".to_owned());
+            on_event(Event::Note(Note { kind, text }));
+        });
+        let text = "bm25: short".to_owned();
+        assert_eq!(events, [Event::Note(Note { kind, text })]);
+    }
 }

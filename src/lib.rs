@@ -136,7 +136,7 @@ pub use api::{
     evaluate,
 };
 pub use collection::task::Task;
-pub use events::{Event, Stage};
+pub use events::{Event, Note, NoteKind, Stage};
 pub use evidence::ocr::OcrLine;
 pub use riposte_eval::topic::Topic;
 pub use riposte_eval::{

@@ -1,5 +1,5 @@
 //! The command `riposte`. Its exit code is an interface: 0: done; 1: with `--strict`, done but with faults, or a "no" of `verify` and some others; 2:
-//! failed, or nothing to do; 130: stopped by a second Ctrl-C. `docs/exit-codes.md` says what they mean for each command.
+//! failed, or nothing to do; 130: stopped by a second Ctrl-C. `cli/manual.toml` says what they mean for each command.
 //!
 //! In all commands, outputs that cannot be written, options that make no sense and damage on disk give 2; they are found before the work if possible.
 

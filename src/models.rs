@@ -137,7 +137,7 @@ pub fn installed_stance_encoder(
     otherwise: &str,
     on_event: &mut OnEvent,
 ) -> Result<Option<Arc<Lazy<StanceEncoder>>>> {
-    let note = |why| on_event(Event::Note(format!("{otherwise}: {why}")));
+    let note = |why| on_event(Event::note(format!("{otherwise}: {why}")));
     let base = stance_base(models)?.map_err(note).ok();
     Ok(base.map(|base| stance_encoder(models, &base, compute)))
 }

@@ -88,7 +88,7 @@ fn writable_cache(chosen: Option<&Path>, option: &str, on_event: &mut OnEvent) -
     let temporary = disk::private_directory(&std::env::temp_dir(), "riposte").with_context(|| {
         format!("the cache directory cannot be written, and nothing can take its place: choose another place with {option}")
     })?;
-    on_event(Event::Note(format!(
+    on_event(Event::note(format!(
         "the cache directory cannot be written; using {}, which may be deleted ({option} chooses another place)",
         temporary.display()
     )));

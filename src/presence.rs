@@ -7,7 +7,8 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, TopicId};
 use tantivy::tokenizer::TextAnalyzer;
 
-use crate::events::{Event, OnEvent};
+use crate::events::{Event, Note, NoteKind, OnEvent};
+use crate::evidence::sentence::Sentences;
 use crate::evidence::store::Store;
 use crate::evidence::{clip, page, sentiment};
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
@@ -150,7 +151,7 @@ pub(crate) fn of_images<'a>(
 /// Whether the cosines of a sentence model are those that [`TopicMatch::about`] was learned from. Other models have other cosines for texts that are
 /// about the same.
 fn is_calibrated(producer: Option<&str>) -> bool {
-    let sha = producer.and_then(|producer| producer.split(' ').nth(1));
+    let sha = producer.and_then(Sentences::sha_of);
     // the stance encoder was trained from the same model
     sha.is_some_and(|sha| StanceEncoder::belongs_to(sha).unwrap_or(false))
 }
@@ -220,11 +221,14 @@ pub(crate) fn note_nothing(topics: &[Topic], judged: &JudgedTopics, on_event: &m
     if nothing.len() > NAMED {
         named.push(format!("and {} more", nothing.len() - NAMED));
     }
-    on_event(Event::Note(format!(
+    let topics = nothing.iter().map(|(topic, _)| topic.id.clone()).collect();
+    let kind = NoteKind::NothingAbout(topics);
+    let text = format!(
         "the collection seems to have nothing about {}: {}. Their lists are full all the same; the probability that the likeliest result is about the topic is below {}{}",
         counted(nothing.len() as u64, "topic", "topics"),
         named.join(", "),
         first.least,
         first.by.remark(),
-    )));
+    );
+    on_event(Event::Note(Note { kind, text }));
 }

@@ -22,10 +22,9 @@ use documents::arguments_of;
 
 use super::request::{DoneTexts, ImageOptions, stoppable};
 use super::{Approach, Collection, Error, Request};
-use crate::collection::images::NO_PAGE;
 use crate::collection::task::Task;
 use crate::debate::sheet::DebateSheet;
-use crate::events::{Event, OnEvent};
+use crate::events::{Event, Note, NoteKind, OnEvent};
 use crate::files::{TopicSource, write_atomically};
 use crate::images::ImageRanking;
 use crate::ingest::extraction::ExtractionHost;
@@ -266,7 +265,7 @@ impl AskSettings<'_> {
             write_atomically(&dir.join(TOPICS_FILE), line.as_bytes())?;
         }
         let on_event: &mut OnEvent = &mut |event| {
-            if !self.is_known(&event) {
+            if !is_known(&event, self.folder.is_some()) {
                 on_event(event);
             }
         };
@@ -275,19 +274,6 @@ impl AskSettings<'_> {
             Task::Texts(task) => self.ask_texts(task, &topic, host.stop, on_event)?,
         };
         Ok(Answered { answer, run, topic })
-    }
-
-    /// Whether an event says nothing new: the answer shows how many images it has and whether they are about the question, and pictures of a folder have
-    /// no pages.
-    fn is_known(&self, event: &Event) -> bool {
-        match event {
-            Event::Note(note) => {
-                let of_topic = [format!("topic {ASKED}: "), format!(": {ASKED} \"")];
-                of_topic.iter().any(|beginning| note.contains(beginning))
-            }
-            Event::Fault(fault) => self.folder.is_some() && fault.what == NO_PAGE,
-            _ => false,
-        }
     }
 
     fn request(&self, topic: &Topic, debate: bool) -> Result<Request<'_>> {
@@ -372,6 +358,18 @@ impl AskSettings<'_> {
         };
         answer.judge(run.judged.get(&topic.id), run.sheets.first());
         Ok((answer, AnsweringRun::Texts(task, Box::new(run))))
+    }
+}
+
+/// Whether an event says nothing new: the answer shows how many images it has and whether they are about the question, and pictures of a folder have no
+/// pages.
+fn is_known(event: &Event, of_folder: bool) -> bool {
+    match event {
+        Event::Note(Note { kind, .. }) => {
+            matches!(kind, NoteKind::ShortList(_) | NoteKind::NothingAbout(_))
+        }
+        Event::Fault(fault) => of_folder && fault.lacks_page,
+        _ => false,
     }
 }
 
@@ -588,5 +586,46 @@ fn remove_older(file: &Path) -> Result<()> {
             Err(error).with_context(|| format!("cannot remove {}", file.display()))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use riposte_eval::TopicId;
+
+    use super::*;
+    use crate::collection::{Fault, FaultKind};
+
+    #[test]
+    fn what_an_answer_shows_is_recognised_by_its_kind_and_not_by_its_words() {
+        let topic = TopicId(ASKED.to_owned());
+        let text = format!("topic {ASKED}: only 3 of 10 images for PRO");
+        for (kind, known) in [
+            (NoteKind::ShortList(topic.clone()), true),
+            (NoteKind::NothingAbout(vec![topic]), true),
+            (NoteKind::Other, false),
+        ] {
+            let text = text.clone();
+            assert_eq!(is_known(&Event::Note(Note { kind, text }), true), known);
+        }
+        // the path of a file can have any name
+        for path in [format!("topic {ASKED}: /a"), format!("a: {ASKED} \"b\"")] {
+            assert!(!is_known(&Event::note(format!("cannot read {path}")), true));
+        }
+    }
+
+    #[test]
+    fn an_image_without_a_page_is_known_only_of_a_folder() {
+        let dir = Path::new("I0");
+        let none = Fault::no_page(dir);
+        let stored = Fault::stored(none.kind, dir, None, none.what.clone());
+        let said = Fault::new(FaultKind::Image, dir, None, none.what.clone());
+        for (fault, known) in [(none, true), (stored, true), (said, false)] {
+            let event = Event::Fault(fault);
+            assert_eq!(
+                (is_known(&event, true), is_known(&event, false)),
+                (known, false)
+            );
+        }
     }
 }

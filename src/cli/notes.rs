@@ -13,8 +13,8 @@ pub(super) fn note(text: &str) -> String {
 
 /// Prints the notes of a task that has no faults.
 pub(super) fn print_notes(event: Event) {
-    if let Event::Note(text) = event {
-        say!("{}", note(&text));
+    if let Event::Note(said) = event {
+        say!("{}", note(&said.text));
     }
 }
 

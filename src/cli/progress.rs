@@ -170,7 +170,7 @@ impl EventPrinter {
 
     pub fn print(&mut self, event: Event) {
         match event {
-            Event::Note(text) => self.note(&text),
+            Event::Note(note) => self.note(&note.text),
             Event::Fault(fault) => {
                 if self.faults.add(&fault) {
                     self.say(&fault.to_string());

@@ -124,41 +124,17 @@ struct Manual {
     files: Vec<(String, String)>,
     /// The page, what the command does, and the command.
     examples: Vec<(String, String, String)>,
+    exit_codes: Vec<ExitCodes>,
 }
 
-/// The page with the exit codes of all commands.
-const EXIT_CODES: &str = include_str!("../../docs/exit-codes.md");
-
-/// What the exit codes 0, 1 and 2 of a command mean, by the table of [`EXIT_CODES`], which has its last name, or all of them. `page` is the name of
-/// its manual page.
-///
-/// # Errors
-/// The table has no row for the command, and none for other commands.
-fn exit_codes(command: &str, page: &str) -> Result<[&'static str; 3]> {
-    let whole = page.strip_prefix("riposte-").unwrap_or(page);
-    let whole = whole.replace('-', " ");
-    let rows = EXIT_CODES.lines().filter_map(|line| {
-        let cells: Vec<&str> = line
-            .strip_prefix("| ")?
-            .strip_suffix('|')?
-            .split('|')
-            .collect();
-        <[&str; 4]>::try_from(cells).ok()
-    });
-    let mut others = None;
-    for [commands, done, no, failed] in rows {
-        let meanings = [done.trim(), no.trim(), failed.trim()];
-        if commands
-            .split('`')
-            .any(|name| name == command || name == whole)
-        {
-            return Ok(meanings);
-        }
-        if commands.trim() == "others" {
-            others = Some(meanings);
-        }
-    }
-    others.context("exit-codes.md has no row for other commands")
+/// What the exit codes of some commands mean.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExitCodes {
+    /// Their full names: "models fetch". The row without names is that of all other commands.
+    commands: Vec<String>,
+    /// The meanings of 0, 1 and 2; empty for a code that does not occur.
+    meanings: [String; 3],
 }
 
 impl Manual {
@@ -168,6 +144,19 @@ impl Manual {
     /// The file is wrong, which is a defect of the program.
     fn read() -> Result<Manual> {
         Ok(toml::from_str(include_str!("manual.toml"))?)
+    }
+
+    /// What the exit codes 0, 1 and 2 of a command mean. `page` is the name of its manual page.
+    ///
+    /// # Errors
+    /// The table has no row for the command, and none for other commands.
+    fn exit_codes(&self, page: &str) -> Result<&[String; 3]> {
+        let command = page.strip_prefix("riposte-").unwrap_or(page);
+        let command = command.replace('-', " ");
+        let of_command = |row: &&ExitCodes| row.commands.contains(&command);
+        let found = self.exit_codes.iter().find(of_command);
+        let found = found.or_else(|| self.exit_codes.iter().find(|row| row.commands.is_empty()));
+        Ok(&found.context("no exit codes of other commands")?.meanings)
     }
 }
 
@@ -188,7 +177,7 @@ fn page(command: &Command, manual: &Manual) -> Result<Vec<u8>> {
     });
     list(&mut page, "COMMANDS", subcommands)?;
     if !command.has_subcommands() || command.get_name() == "riposte" {
-        let [done, no, failed] = exit_codes(command.get_name(), &name)?;
+        let [done, no, failed] = manual.exit_codes(&name)?.each_ref().map(String::as_str);
         let stopped = "Stopped by a second Ctrl-C.";
         let codes = [("0", done), ("1", no), ("2", failed), ("130", stopped)];
         let codes = codes.into_iter().filter(|(_, meaning)| !meaning.is_empty());

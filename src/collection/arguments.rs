@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use memchr::memchr2;
-use riposte_eval::{DocId, Stance};
+use riposte_eval::{DocId, LineError, Stance};
 use serde::Deserialize;
 use strum::VariantNames;
 
@@ -407,11 +407,8 @@ impl ArgumentFile {
         let bytes = self.buffer.get(self.start..end).unwrap_or_default();
         let read = serde_json::from_slice::<RawArgument>(bytes)
             .map_err(|error| {
-                let (line, what) = source::json_error(self.line, &error);
-                Fault {
-                    line: Some(line),
-                    ..self.fault(&what)
-                }
+                let error = LineError::of_json(self.line, &error);
+                Fault::in_line(FaultKind::Argument, &self.path, &error)
             })
             .and_then(|raw| raw.argument(&self.path).map_err(|what| self.fault(&what)));
         match read {

@@ -73,7 +73,13 @@ pub struct Fault {
     /// Whether the file could not be read because of a temporary error. Such a fault says nothing about the document, so it is never stored.
     #[serde(skip)]
     pub transient: Option<Transient>,
+    /// Whether it says that an image has no page, which is nothing broken in a collection of pictures alone.
+    #[serde(skip)]
+    pub lacks_page: bool,
 }
+
+/// What is stored of an image without a page.
+const NO_PAGE: &str = "no page";
 
 impl Fault {
     /// A fault in a file.
@@ -85,6 +91,25 @@ impl Fault {
             what: what.into(),
             document: None,
             transient: None,
+            lacks_page: false,
+        }
+    }
+
+    /// The fault of an image without a page. `dir` is the image's directory.
+    pub fn no_page(dir: &Path) -> Fault {
+        let lacks_page = true;
+        let fault = Fault::new(FaultKind::Page, dir, None, NO_PAGE);
+        Fault {
+            lacks_page,
+            ..fault
+        }
+    }
+
+    /// A fault whose fields are stored, as the one that was found.
+    pub fn stored(kind: FaultKind, path: &Path, line: Option<u64>, what: String) -> Fault {
+        match (kind, line, &*what) {
+            (FaultKind::Page, None, NO_PAGE) => Fault::no_page(path),
+            _ => Fault::new(kind, path, line, what),
         }
     }
 

@@ -15,8 +15,8 @@ use riposte_eval::DocId;
 use super::{Fault, FaultKind};
 use crate::disk::regular;
 pub use documents::{
-    CrawlRank, DocumentFiles, FileState, GivenTexts, ImageDocument, NO_PAGE, PageDocument,
-    UnreadFile, bytes_of,
+    CrawlRank, DocumentFiles, FileState, GivenTexts, ImageDocument, PageDocument, UnreadFile,
+    bytes_of,
 };
 
 /// The documents of an image collection, with the directory of each.

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use riposte_eval::LineError;
 use riposte_eval::lines::JsonObject;
 use serde::de::DeserializeOwned;
 
@@ -96,8 +97,8 @@ impl<R: DeserializeOwned, D> JsonLines<R, D> {
 
     fn parse(&self, line: &[u8]) -> Result<D, Fault> {
         let JsonObject(json) = serde_json::from_slice(line).map_err(|error| {
-            let (line, what) = source::json_error(self.line, &error);
-            Fault::new(self.kind, &self.path, Some(line), what)
+            let error = LineError::of_json(self.line, &error);
+            Fault::in_line(self.kind, &self.path, &error)
         })?;
         (self.document)(json).map_err(|what| self.fault(what))
     }

@@ -123,13 +123,6 @@ fn read_lines(mut file: impl Read, limit: u64, lines_are: Lines) -> Result<Vec<u
     }
 }
 
-/// The line and the text of an error in a JSON value that begins on `line`: serde's message, with the line number of the file.
-pub(super) fn json_error(line: u64, error: &serde_json::Error) -> (u64, String) {
-    let mut what = error.to_string();
-    what.truncate(what.find(" at line ").unwrap_or(what.len()));
-    (line + (error.line() as u64).saturating_sub(1), what)
-}
-
 /// The file at `path`, or the first of these files in the directory `path`.
 ///
 /// # Errors

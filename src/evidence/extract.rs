@@ -106,9 +106,19 @@ impl Extractors {
         let used: Vec<&str> = channel.uses().iter().map(producer_of).collect();
         Some(match used.as_slice() {
             [] => own,
-            _ => format!("{own} of {}", used.join(" and ")),
+            _ => format!("{own}{MADE_FROM}{}", used.join(" and ")),
         })
     }
+}
+
+/// What separates a producer from the producers of its inputs.
+const MADE_FROM: &str = " of ";
+
+/// The producer without the producers of its inputs.
+pub(crate) fn without_inputs(producer: &str) -> &str {
+    producer
+        .split_once(MADE_FROM)
+        .map_or(producer, |(own, _)| own)
 }
 
 /// Producers, by the name of the channel.

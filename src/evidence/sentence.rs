@@ -21,6 +21,9 @@ use crate::weights::{CheckedModel, KeptWeights};
 pub(crate) use channel::SENTENCE;
 pub use channel::SentenceVectors;
 
+/// How the names of all sentence encoders begin as producers.
+pub(crate) const PRODUCERS: &str = "sentence/";
+
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 4;
 
@@ -71,7 +74,13 @@ impl Sentences {
         let prompt = |purpose| layout.as_ref().map(|layout| layout.prompt(purpose)).ok();
         let has_prompts = prompt(Purpose::Query) != prompt(Purpose::Document);
         let prompts = if has_prompts { PROMPTS } else { "" };
-        format!("sentence/{VERSION} {sha}{prompts}")
+        format!("{PRODUCERS}{VERSION} {sha}{prompts}")
+    }
+
+    /// The sha256 of the checkpoint in the name of a producer, of whatever version; `None` if it is no sentence encoder.
+    pub(crate) fn sha_of(producer: &str) -> Option<&str> {
+        let (_, checkpoint) = producer.strip_prefix(PRODUCERS)?.split_once(' ')?;
+        Some(checkpoint.strip_suffix(PROMPTS).unwrap_or(checkpoint))
     }
 
     /// The name under which the vectors of queries are stored that are compared with vectors of this producer.
@@ -130,4 +139,23 @@ pub fn lazy(model: &CheckedModel, compute: Compute) -> Lazy<Sentences> {
         checked.with_context(|| name.clone())?;
         Ok(sentences)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_producer_tells_the_checkpoint_of_a_sentence_encoder_and_of_nothing_else() {
+        let producer = Sentences::producer_of(Path::new("nowhere"), "ab12");
+        for (producer, sha) in [
+            (producer.clone(), Some("ab12")),
+            (producer + PROMPTS, Some("ab12")),
+            ("sentence/1 ab12".to_owned(), Some("ab12")),
+            ("clip/3 ab12".to_owned(), None),
+            ("made up".to_owned(), None),
+        ] {
+            assert_eq!(Sentences::sha_of(&producer), sha, "{producer}");
+        }
+    }
 }

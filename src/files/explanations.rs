@@ -90,7 +90,7 @@ impl<E> Explanations<E> {
         if let Kept::InFile(Spool { bytes, .. }) = &self.0
             && *bytes > MAX_EXPLANATION_BYTES
         {
-            on_event(Event::Note(format!(
+            on_event(Event::note(format!(
                 "the explanations have {} MiB, more than `riposte inspect` reads ({} MiB): for a report, rank fewer topics at a time",
                 bytes >> 20,
                 MAX_EXPLANATION_BYTES >> 20

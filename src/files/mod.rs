@@ -90,7 +90,7 @@ pub(crate) fn report_broken_lines(
         on_event(Event::Fault(Fault::in_line(kind, path, error)));
     }
     if let Some(first) = odd.first() {
-        on_event(Event::Note(format!(
+        on_event(Event::note(format!(
             "{}: {}, read as trec_eval reads them; the first is {first}",
             path.display(),
             counted(odd.len(), "odd line", "odd lines")
@@ -115,7 +115,7 @@ fn keep_tested(topics: &mut Vec<Topic>, collection: &Path, on_event: &mut OnEven
     // if no query is judged, the judgements belong to other queries
     if kept > 0 && kept < all {
         topics.retain(is_tested);
-        on_event(Event::Note(format!(
+        on_event(Event::note(format!(
             "{kept} of {all} queries are judged in {}: the others are left out (--topics uses all queries of a file)",
             path.display()
         )));
@@ -354,7 +354,7 @@ fn report_without_relevant(path: &Path, grades: &GradedQrels, on_event: &mut OnE
         .map(|(topic, _)| topic.0.as_str())
         .collect();
     if !topics.is_empty() {
-        on_event(Event::Note(format!(
+        on_event(Event::note(format!(
             "{}: no document is relevant to topic {}: it counts as 0, except in the organisers' nDCG",
             path.display(),
             topics.join(", ")

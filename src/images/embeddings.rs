@@ -4,7 +4,9 @@ use anyhow::{Result, ensure};
 use riposte_eval::topic::Topic;
 
 use super::ImageRankingSettings;
+use crate::events::Note;
 use crate::evidence::clip::Slot;
+use crate::evidence::extract::without_inputs;
 use crate::evidence::image_text::ImageTextLikeness;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
@@ -79,7 +81,7 @@ impl Embeddings {
         topics: &[Topic],
         questions: &[Question],
         settings: &ImageRankingSettings,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Note>,
     ) -> Result<Self> {
         let mut embeddings = Embeddings {
             topics: topics.iter().map(|_| TopicVectors::default()).collect(),
@@ -176,14 +178,15 @@ impl Embeddings {
         questions: &[Question],
         store: &Store,
         reader: &mut Reader,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Note>,
         on_progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()> {
         let mut topics = self.topics.iter();
         if topics.all(|topic| topic.words.is_none() && topic.clip.is_none()) {
             notes.push(
                 "likeness to arguments is off: it needs vectors of sentences or of CLIP, and this run has neither"
-                    .to_owned(),
+                    .to_owned()
+                    .into(),
             );
             return Ok(());
         }
@@ -213,7 +216,7 @@ impl Embeddings {
                 notes.push(format!(
                     "too few arguments for both sides of \"{}\": likeness to arguments is off for this topic",
                     question.claim
-                ));
+                ).into());
             }
         }
         Ok(())
@@ -257,9 +260,8 @@ fn prompt_groups(
 /// The model that made this evidence; `None` if the store has none.
 fn model_of(store: &Store, encoder: QueryEncoder) -> Result<Option<String>> {
     let producer = store.producer(encoder.channel())?;
-    // after " of " follow the producers of the texts, which do not matter for queries
-    let model = |producer: String| producer.split(" of ").next().unwrap_or_default().to_owned();
-    Ok(producer.map(model))
+    // the producers of the texts do not matter for queries
+    Ok(producer.map(|producer| without_inputs(&producer).to_owned()))
 }
 
 /// The vectors of query texts by the model that made the evidence. They are read from the store of model outputs or, if that model is
@@ -269,18 +271,18 @@ fn embed(
     reader: &mut Reader,
     encoder: QueryEncoder,
     texts: &[String],
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<Option<Vec<Vec<f32>>>> {
     let channel = encoder.channel();
     let is_second = encoder == QueryEncoder::ImageText(Slot::Second);
     let Some(model) = model_of(store, encoder)? else {
         // without the model, the extraction has already noted that the channel is off
         if reader.installed(encoder).is_some() {
-            notes.push(format!("{channel} is off: the store has no such evidence"));
+            notes.push(format!("{channel} is off: the store has no such evidence").into());
         } else if is_second {
             notes.push(format!(
                 "{channel} is off: the store has no such evidence, and --{channel} names no model to compute it"
-            ));
+            ).into());
         }
         return Ok(None);
     };
@@ -288,11 +290,11 @@ fn embed(
     if vectors.is_none() && is_second && reader.installed(encoder).is_none() {
         notes.push(format!(
             "{channel} is off: its evidence was made by {model}, and --{channel} does not name this model to embed the topics"
-        ));
+        ).into());
     } else if vectors.is_none() {
         notes.push(format!(
             "{channel} is off: its evidence was made by {model}, which is not installed to embed the topics"
-        ));
+        ).into());
     }
     Ok(vectors)
 }

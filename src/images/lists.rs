@@ -13,6 +13,7 @@ use super::opinions::{argument_scores, stance_scores};
 use super::signals::CrawlRanks;
 use super::texts::{PoolTexts, TextStances};
 use super::{ImageRanking, ImageRankingSettings, POOL, TopicTask, rationale};
+use crate::events::{Note, NoteKind};
 use crate::index::images::ImageEvidence;
 use crate::presence::{Judged, TopicProbabilities};
 use crate::recipes::image_approach::{ListForm, ScoreRecipe, StanceRecipe};
@@ -326,15 +327,19 @@ fn note_short_lists(
     topic: &Topic,
     listed: &[Selected],
     settings: &ImageRankingSettings,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) {
     let id = &topic.id;
+    let mut note = |text| {
+        let kind = NoteKind::ShortList(id.clone());
+        notes.push(Note { kind, text });
+    };
     match settings.approach.form {
         ListForm::Stances => {
             for stance in Stance::BOTH {
                 let count = listed.iter().filter(|s| s.stance == stance).count();
                 if count < LIST_LENGTH {
-                    notes.push(format!(
+                    note(format!(
                         "topic {id}: only {count} of {LIST_LENGTH} images for {stance}"
                     ));
                 }
@@ -343,7 +348,7 @@ fn note_short_lists(
         ListForm::Claims => {
             let (count, length) = (listed.len(), settings.claim_length);
             if count < length {
-                notes.push(format!("argument {id}: only {count} of {length} images"));
+                note(format!("argument {id}: only {count} of {length} images"));
             }
         }
     }

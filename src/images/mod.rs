@@ -28,6 +28,7 @@ use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId, Stance, TopicId};
 
+use crate::events::Note;
 use crate::evidence::image_text::ImageTextLikeness;
 use crate::evidence::store::{Store, StoreFile};
 use crate::evidence::table::EvidenceTable;
@@ -103,7 +104,7 @@ pub struct ImageRanking {
     /// Which of the listed images are about their topic.
     pub judged: JudgedTopics,
     /// Notes for the user: short lists, channels that are off.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// Ranks the images for the topics. `on_progress` receives the number of finished topics before each group of topics and at the end; if it
@@ -156,7 +157,9 @@ pub fn rank(
         }
     }
     on_progress(topics.len());
-    ranking.notes.extend(reader.note_of_damage());
+    ranking
+        .notes
+        .extend(reader.note_of_damage().map(Note::from));
     // a note that applies to every topic is shown once
     let mut seen = HashSet::new();
     ranking.notes.retain(|note| seen.insert(note.clone()));
@@ -167,7 +170,7 @@ pub fn rank(
 fn read_questions(
     topics: &[Topic],
     settings: &ImageRankingSettings,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<Vec<Question>> {
     let mut questions: Vec<Question> = topics
         .iter()
@@ -176,13 +179,14 @@ fn read_questions(
     for (topic, question) in topics.iter().zip(&questions) {
         let candidates = settings.candidates.as_ref();
         if candidates.is_some_and(|all| all.of(&topic.id).is_none_or(BTreeSet::is_empty)) {
-            notes.push(format!("topic {} has no candidate to re-rank", topic.id));
+            notes.push(format!("topic {} has no candidate to re-rank", topic.id).into());
         }
         if settings.approach.form == ListForm::Stances && question.counter_claim.is_empty() {
-            notes.push(format!(
+            let text = format!(
                 "topic {} ({:?}) is an open question: there is no claim that images could support or attack",
                 topic.id, topic.title
-            ));
+            );
+            notes.push(text.into());
         }
     }
     query::process(&mut questions, &settings.approach.query, notes)?;

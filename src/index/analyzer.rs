@@ -22,6 +22,7 @@ pub use super::stemmer::Stemmer;
 pub use super::stop_words::StopList;
 use super::term_cache::{self, CachedWord, Packed, TermCache};
 use crate::limits::{MAX_WORD_LENGTH, MAX_WORD_LENGTH_OF_RECIPE};
+use crate::wording::UnknownName;
 use cjk::Bigrams;
 pub use fold::Fold;
 use runs::{next_short_word, next_standard_word, next_word};
@@ -159,7 +160,7 @@ impl From<Analyzer> for String {
     untagged,
     expecting = "an analyzer is a text, such as \"stop=lucene stem=porter\", or a table of its parts"
 )]
-enum AnalyzerText {
+pub(crate) enum AnalyzerText {
     Text(String),
     Parts(BTreeMap<String, Part>),
 }
@@ -167,7 +168,7 @@ enum AnalyzerText {
 /// The value of a part of an analyzer.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Part {
+pub(crate) enum Part {
     Text(String),
     Number(u64),
 }
@@ -176,7 +177,15 @@ impl TryFrom<AnalyzerText> for Analyzer {
     type Error = String;
 
     fn try_from(written: AnalyzerText) -> Result<Self, String> {
-        let text = match written {
+        written.read().map_err(|error| format!("{error:#}"))
+    }
+}
+
+impl AnalyzerText {
+    /// # Errors
+    /// A part is unknown, or its value is wrong. The error is an [`UnknownName`] if the value is a name that is not known.
+    pub(crate) fn read(self) -> Result<Analyzer> {
+        let text = match self {
             AnalyzerText::Text(text) => text,
             AnalyzerText::Parts(parts) => {
                 let mut words = Vec::new();
@@ -186,7 +195,7 @@ impl TryFrom<AnalyzerText> for Analyzer {
                         Part::Number(number) => number.to_string(),
                     };
                     if value.contains(char::is_whitespace) {
-                        return Err(format!("{key}: {value:?} has a blank in it"));
+                        bail!("{key}: {value:?} has a blank in it");
                     }
                     words.push(format!("{key}={value}"));
                 }
@@ -194,7 +203,6 @@ impl TryFrom<AnalyzerText> for Analyzer {
             }
         };
         text.parse()
-            .map_err(|error: anyhow::Error| format!("{error:#}"))
     }
 }
 
@@ -261,15 +269,8 @@ fn named<T: FromStr + VariantNames>(name: &str) -> Result<T> {
 
 /// The position of a name among those that are known.
 fn one_of(known: &[&str], name: &str) -> Result<usize> {
-    known
-        .iter()
-        .position(|word| *word == name)
-        .with_context(|| {
-            format!(
-                "there is no value {name:?}: choose one of {}",
-                known.join(", ")
-            )
-        })
+    let found = known.iter().position(|word| *word == name);
+    found.ok_or_else(|| UnknownName::new("value", name, known).into())
 }
 
 impl Analyzer {

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+
+use crate::wording::UnknownName;
 
 /// Reads the next word of a text into a buffer: in lower case, after its tag if the splitter has tags (`<NNS>felons`). The buffer is empty if the
 /// word is left out. Returns the byte offsets of the word; none at the end of the text.
@@ -52,11 +54,9 @@ impl Splitter {
     pub(super) fn among(&self, known: &[Splitter]) -> Result<Self> {
         let all = || std::iter::once(&Splitter::NONE).chain(known);
         let found = all().find(|known| *known == self);
-        found.cloned().with_context(|| {
-            let names: Vec<&str> = all().map(|known| known.name.as_ref()).collect();
-            let names = names.join(", ");
-            format!("there is no value {:?}: choose one of {names}", self.name)
-        })
+        let names = || all().map(|known| &known.name);
+        let unknown = || UnknownName::new("value", &self.name, names()).into();
+        found.cloned().ok_or_else(unknown)
     }
 
     pub(super) fn name(&self) -> &str {

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use frostem::Algorithm;
 
 use super::kstem;
+use crate::wording::UnknownName;
 
 /// An algorithm that reduces words to stems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -49,13 +50,7 @@ impl Stemmer {
                 other => Stemmer::Other(other),
             })
         });
-        found.with_context(|| {
-            let known: Vec<&str> = Stemmer::names().collect();
-            format!(
-                "there is no value {name:?}: choose one of {}",
-                known.join(", ")
-            )
-        })
+        found.ok_or_else(|| UnknownName::new("value", name, Stemmer::names()).into())
     }
 
     /// All names, each once.

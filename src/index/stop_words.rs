@@ -6,13 +6,14 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 use tantivy::tokenizer::{
     Language, RawTokenizer, StopWordFilter, TokenFilter, TokenStream, Tokenizer,
 };
 
 use crate::disk::{hex, regular};
+use crate::wording::UnknownName;
 
 /// The beginning of the name of a list that was read from a file. A hash of its words follows.
 const FROM_FILE: &str = "file:";
@@ -122,11 +123,8 @@ impl StopList {
             });
         }
         if !name.contains(['.', '/']) {
-            let known: Vec<&str> = StopList::names().collect();
-            bail!(
-                "there is no stop list {name:?}: choose one of {}, or name a file",
-                known.join(", ")
-            );
+            let unknown = UnknownName::new("stop list", name, StopList::names());
+            return Err(unknown.or(", or name a file").into());
         }
         Self::read(Path::new(name)).with_context(|| format!("cannot read the stop list {name}"))
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 
-use crate::collection::images::{ImageCollection, ImageFolder, NO_PAGE, bytes_of};
+use crate::collection::images::{ImageCollection, ImageFolder, bytes_of};
 use crate::collection::{Fault, FaultKind, read_regular, read_topics};
 use crate::disk::regular;
 use crate::evidence::picture;
@@ -42,9 +42,8 @@ pub fn check(dir: &Path) -> Result<CheckedCollection> {
     let found: Vec<(usize, Vec<Fault>)> = collection.entries.par_iter().map(entry_faults).collect();
     let pages = found.iter().map(|(pages, _)| pages).sum();
     let without_page = found.iter().filter(|(pages, _)| *pages == 0).count();
-    let is_without = |fault: &Fault| fault.kind == FaultKind::Page && fault.what == NO_PAGE;
     let of_images = found.into_iter().flat_map(|(_, faults)| faults);
-    faults.extend(of_images.filter(|fault| pages > 0 || !is_without(fault)));
+    faults.extend(of_images.filter(|fault| pages > 0 || !fault.lacks_page));
     Ok(CheckedCollection {
         images: collection.entries.len(),
         pages,

@@ -163,7 +163,7 @@ impl Extraction {
         let evidence = settings.evidence(on_event)?;
         let store = open_store(&evidence, Store::open_or_read, on_event)?;
         if store.is_read_only() {
-            on_event(Event::Note(format!(
+            on_event(Event::note(format!(
                 "{} cannot be written: stored evidence is used, and what models compute for this run is not kept",
                 store.path().display()
             )));
@@ -174,7 +174,7 @@ impl Extraction {
                     continue;
                 };
                 if let Some(int8) = store.numerics(channel.name())?.get(&Some(Numeric::Int8)) {
-                    on_event(Event::Note(format!(
+                    on_event(Event::note(format!(
                         "--numeric float: stored {what} (images: {int8}); to compute everything in floats, give another file as --evidence"
                     )));
                 }
@@ -271,7 +271,7 @@ impl Extraction {
         if suspects.is_empty() {
             return Ok(());
         }
-        on_event(Event::Note(format!(
+        on_event(Event::note(format!(
             "riposte may have died in one of these documents; each is first tried in a separate process: {}",
             suspects.len()
         )));
@@ -343,7 +343,7 @@ impl Extraction {
                 .map(|record| format!("{} ({})", record.document, record.table))
                 .collect();
             named.extend((damaged.len() > NAMED_RECORDS).then(|| "…".to_owned()));
-            on_event(Event::Note(format!(
+            on_event(Event::note(format!(
                 "damaged records in {} are computed again: {}, {}",
                 self.store.path().display(),
                 damaged.len(),
@@ -433,7 +433,7 @@ pub fn open_store(
     on_event: &mut OnEvent,
 ) -> Result<Store> {
     disk::when_free(|| open(path, CHANNELS), &mut || {
-        on_event(Event::Note(format!(
+        on_event(Event::note(format!(
             "another riposte is writing the evidence store {}: waiting for it",
             path.display()
         )));
@@ -462,7 +462,7 @@ pub(crate) fn find_wanted_tools(
     }
     for channel in CHANNELS.iter().map(|channel| channel.name()) {
         if let (Some(why), false) = (model_status.get(channel), tools.has(channel)) {
-            on_event(Event::Note(format!("{channel} is off: {why}")));
+            on_event(Event::note(format!("{channel} is off: {why}")));
         }
     }
     Ok(tools)

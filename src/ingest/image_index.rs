@@ -39,7 +39,7 @@ pub fn open(
                 Err(error) if is_damaged_record(&error) => return Err(error),
                 Err(error) => format!("{error:#}"),
             };
-            on_event(Event::Note(format!(
+            on_event(Event::note(format!(
                 "{why}; since {} cannot be written, an index is built for this run in a temporary directory",
                 store.path().display()
             )));

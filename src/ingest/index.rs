@@ -198,7 +198,7 @@ impl IndexSettings {
                 })
             }
             (Err(why), _) if approach.dense.is_some() => {
-                on_event(Event::Note(format!(
+                on_event(Event::note(format!(
                     "the sentence vectors of {} are not computed: {why}",
                     approach.name
                 )));

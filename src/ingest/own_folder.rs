@@ -88,7 +88,7 @@ impl OwnFolder {
         let dir = workspace.join(format!("{name}{MADE_COLLECTION}"));
         let waiting = || {
             let what = format!("another riposte makes a collection of {shown}: waiting for it");
-            Event::Note(what)
+            Event::note(what)
         };
         let mut reading = Lock::to_read(&dir, &mut || on_event(waiting()))?;
         let mut found = Record::read(&dir).filter(|record| record.made_of == state);
@@ -98,7 +98,7 @@ impl OwnFolder {
             found = Record::read(&dir).filter(|record| record.made_of == state);
             if found.is_none() {
                 let made = make(&folder, &files, &dir, state, on_event)?;
-                on_event(Event::Note(format!("{shown}: {}", made.summary())));
+                on_event(Event::note(format!("{shown}: {}", made.summary())));
                 found = Some(made);
             }
             drop(writing);

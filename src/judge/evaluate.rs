@@ -133,7 +133,7 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
     for run in &runs {
         report_broken_lines(FaultKind::Run, &run.path, &run.errors, on_event);
         for remark in &run.remarks {
-            on_event(Event::Note(format!("{}: {remark}", run.path.display())));
+            on_event(Event::note(format!("{}: {remark}", run.path.display())));
         }
         let has_errors = run.errors.iter().any(|error| !error.is_read);
         has_faults |= run.is_empty || has_errors;

@@ -147,7 +147,7 @@ fn topics<'a>(
 
 fn note_changes(plain: &PlainRun, on_event: &mut OnEvent) {
     if plain.repeated > 0 {
-        on_event(Event::Note(format!(
+        on_event(Event::note(format!(
             "{} lines repeat an image of their list and are left out. `riposte evaluate` counts each of them, so figures can differ",
             plain.repeated
         )));
@@ -159,9 +159,7 @@ fn note_changes(plain: &PlainRun, on_event: &mut OnEvent) {
         on_event,
     );
     if plain.retagged {
-        on_event(Event::Note(
-            "blanks in the run's tag are replaced by _".into(),
-        ));
+        on_event(Event::note("blanks in the run's tag are replaced by _"));
     }
 }
 
@@ -179,7 +177,7 @@ fn note<'a>(
     let count = ids.len();
     let named = ids[..count.min(NAMED)].join(", ");
     let more = if count > NAMED { ", …" } else { "" };
-    on_event(Event::Note(format!(
+    on_event(Event::note(format!(
         "{count} {kind} {what} ({named}{more})"
     )));
 }

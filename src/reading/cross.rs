@@ -18,6 +18,9 @@ use riposte_nn::transformer::{
     EncoderBackend, LinearLayer, TensorSource, calibration, expected_affine,
 };
 
+/// How the names of all cross-encoders begin as producers.
+pub(super) const PRODUCERS: &str = "cross/";
+
 /// A part of the producer's name. It must change whenever the same checkpoint would give other scores.
 const VERSION: u32 = 4;
 
@@ -92,7 +95,7 @@ impl CrossEncoder {
     /// The name under which the scores of the checkpoint with this sha256 are stored: model, version and checkpoint. Scores of different producers must not be
     /// compared.
     pub fn producer_of(sha: &str) -> String {
-        format!("cross/{VERSION} {sha}")
+        format!("{PRODUCERS}{VERSION} {sha}")
     }
 
     /// Whether any product is computed in int8.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 
 use crate::evidence::clip::Clip;
-use crate::evidence::sentence::Sentences;
+use crate::evidence::sentence::{self, Sentences};
 use crate::lazy::Lazy;
 use crate::workspace::{self, Outputs as Workspace};
 use cross::CrossEncoder;
@@ -114,9 +114,9 @@ impl<'a> Reader<'a> {
     /// The workspace cannot be read.
     pub fn new(models: ReadingModels<'a>, outputs: Workspace) -> Result<Self> {
         Ok(Reader {
-            sentence_producer: producer(models.sentences, &outputs, "sentence/")?,
-            cross_producer: producer(models.cross, &outputs, "cross/")?,
-            stance_producer: producer(models.stance_encoder, &outputs, "pair/")?,
+            sentence_producer: producer(models.sentences, &outputs, sentence::PRODUCERS)?,
+            cross_producer: producer(models.cross, &outputs, cross::PRODUCERS)?,
+            stance_producer: producer(models.stance_encoder, &outputs, stance_encoder::PRODUCERS)?,
             models,
             store: OutputStore {
                 outputs,

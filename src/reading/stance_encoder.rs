@@ -78,6 +78,9 @@ pub const HEAD_DENSE: &str = "head.dense";
 /// The name of the second layer.
 pub const HEAD_OUT: &str = "head.out";
 
+/// How the names of all stance encoders begin as producers.
+pub(super) const PRODUCERS: &str = "pair/";
+
 /// A part of the producer's name. It must change whenever the same weights would give other logits.
 const VERSION: u32 = 4;
 
@@ -202,7 +205,7 @@ impl StanceEncoder {
     /// different producers must not be compared.
     pub fn producer_of(sha: &str) -> String {
         let changes = hex(&Sha256::digest(COMMITTED));
-        format!("pair/{VERSION} {sha} {changes}")
+        format!("{PRODUCERS}{VERSION} {sha} {changes}")
     }
 
     /// Whether any product is computed in int8.

@@ -1,49 +1,37 @@
 //! Reads recipes, says in which line an error is, and suggests the known name that was probably meant by an unknown one.
 
+mod unknown;
+
 use anyhow::{Result, anyhow};
 use serde::de::DeserializeOwned;
 
 use crate::wording::nearest;
+use unknown::unknown;
 
 /// Reads a recipe. An error names the line, and what an unknown key or name was probably meant to be.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T> {
-    toml::from_str(text).map_err(|error: toml::de::Error| said(&error, &error.to_string()))
+    toml::from_str(text).map_err(|error| said::<T>(text, &error.to_string()))
 }
 
 /// Like [`read`], but an error names no line: what is read is not what a user has written.
 pub(crate) fn read_unplaced<T: DeserializeOwned>(text: &str) -> Result<T> {
-    toml::from_str(text).map_err(|error: toml::de::Error| said(&error, error.message()))
+    toml::from_str(text).map_err(|error: toml::de::Error| said::<T>(text, error.message()))
 }
 
-/// An error as it is `shown`, with the name that was probably meant.
-fn said(error: &toml::de::Error, shown: &str) -> anyhow::Error {
+/// The error about a text as it is `shown`, with the name that was probably meant.
+fn said<T: DeserializeOwned>(text: &str, shown: &str) -> anyhow::Error {
     let shown = shown.trim_end();
-    match meant(error.message()) {
-        Some(name) => anyhow!("{shown}: did you mean {name}?"),
+    let meant = unknown::<T>(text).and_then(|(name, known)| nearest(&name, known));
+    match meant {
+        Some(name) => anyhow!("{shown}: did you mean `{name}`?"),
         None => anyhow!("{shown}"),
     }
 }
 
-/// The name that was probably meant, from the known names that an error message about an unknown one lists, with the message's quotes. The messages
-/// are those of serde ("unknown field `a`, expected one of `b`, `c`") and of analyzers ("there is no stop list \"a\": choose one of b, c").
-fn meant(message: &str) -> Option<String> {
-    if let Some(rest) = message.split("there is no ").nth(1) {
-        let (unknown, known) = rest.lines().next()?.split_once(": choose one of ")?;
-        let word = unknown.split('"').nth(1)?;
-        let known: Vec<&str> = known.split(", ").collect();
-        return Some(nearest(word, &known)?.to_owned());
-    }
-    let rest = ["unknown field `", "unknown variant `"]
-        .iter()
-        .find_map(|start| message.split(start).nth(1))?;
-    let (word, expected) = rest.split_once("`, expected ")?;
-    // every second piece is between quotes
-    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
-    Some(format!("`{}`", nearest(word, &known)?))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
 
     #[test]
@@ -76,38 +64,66 @@ mod tests {
         assert_eq!(nearest("elrond", &[]), None);
     }
 
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only the errors are compared")]
+    struct Small {
+        name: String,
+        #[serde(default)]
+        scale: Option<Scale>,
+        #[serde(default)]
+        searches: Vec<Search>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[expect(dead_code, reason = "only the errors are compared")]
+    enum Scale {
+        MinMax,
+        Sigmoid(f64),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "of", rename_all = "kebab-case", deny_unknown_fields)]
+    #[expect(dead_code, reason = "only the errors are compared")]
+    enum Search {
+        Words { weight: f64 },
+        Sentences {},
+    }
+
     #[test]
-    fn the_names_that_a_message_lists_are_compared() {
-        for (message, name) in [
+    fn an_unknown_name_is_compared_with_those_that_can_stand_in_its_place() {
+        for (text, name) in [
+            ("name = 'a'\nscales = 'min-max'", Some("`scale`")),
+            ("name = 'a'\nscale = 'min-mix'", Some("`min-max`")),
+            ("name = 'a'\nscale = { sigmoyd = 1.0 }", Some("`sigmoid`")),
             (
-                "unknown field `simillarity`, expected one of `analyzer`, `similarity`, `must`",
-                Some("`similarity`"),
-            ),
-            (
-                "unknown field `wieght`, expected `weight` or `senses`",
+                "name = 'a'\n[[searches]]\nof = 'words'\nwieght = 1",
                 Some("`weight`"),
             ),
             (
-                "unknown variant `borde`, expected one of `rrf`, `min-max`, `borda`",
-                Some("`borda`"),
+                "name = 'a'\n[[searches]]\nof = 'sentence'",
+                Some("`sentences`"),
             ),
+            ("name = 'a'\ncolour = 1", None),
+            // what a text quotes is none of the names
             (
-                "unknown field `colour`, expected one of `rrf`, `borda`",
+                "name = 'a'\nscale = 'unknown field `nam`, expected `name`'",
                 None,
             ),
-            (
-                "there is no stop list \"lucen\": choose one of none, lucene, long, or name a file",
-                Some("lucene"),
-            ),
-            ("missing field `name`", None),
-            ("unknown field `", None),
-            ("there is no stop list \"", None),
-            (
-                "there is no value \"portr\": choose one of porter, kstem",
-                Some("porter"),
-            ),
+            ("name = 1", None),
+            ("scale = 'min-max'", None),
+            ("name = ", None),
         ] {
-            assert_eq!(meant(message).as_deref(), name, "{message}");
+            for error in [
+                read::<Small>(text).unwrap_err(),
+                read_unplaced::<Small>(text).unwrap_err(),
+            ] {
+                let error = error.to_string();
+                let meant = error.split_once(": did you mean ");
+                let meant = meant.and_then(|(_, rest)| rest.strip_suffix('?'));
+                assert_eq!(meant, name, "{error}");
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod path;
 use std::fmt;
 
 use anyhow::{Result, anyhow, bail, ensure};
+use serde_json::json;
 use toml::{Table, Value};
 
 use crate::limits::MAX_TAG_BYTES;
@@ -39,6 +40,16 @@ impl Setting {
             option: format!("--set {text}"),
             change: Change::Key { keys, value },
         })
+    }
+
+    /// Sets the value at a path of keys, as `--set` does.
+    pub(crate) fn value(keys: &[&str], value: Value) -> Setting {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        Setting {
+            // on one line, whatever is in a text
+            option: format!("--set {}={}", keys.join("."), json!(value)),
+            change: Change::Key { keys, value },
+        }
     }
 
     /// Sets a parameter of every similarity that has it. `key` is its name in a recipe and on the command line (`--k1`).

@@ -7,7 +7,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use riposte_eval::{ObjectStance, TextTask};
 use serde::Deserialize;
 use strum::VariantNames;
@@ -37,6 +37,7 @@ use crate::systems::manifold::Manifold;
 use crate::systems::proximity::TermPairs;
 use crate::systems::text_clusters::ClusterRecipe;
 use crate::weights::{ModelRole, Models};
+use crate::wording::UnknownName;
 
 /// An approach to a text task.
 #[derive(Clone, Debug, Deserialize)]
@@ -348,12 +349,11 @@ impl TextApproach {
     /// There is no portal with one of the names.
     pub fn portals(&self) -> Result<Option<PortalSet>> {
         let portal = |name: &String| {
-            name.parse::<Portal>().ok().with_context(|| {
-                let known = <Portal as VariantNames>::VARIANTS.join(", ");
-                format!("there is no portal {name:?}: choose one of {known}")
-            })
+            let known = <Portal as VariantNames>::VARIANTS;
+            name.parse::<Portal>()
+                .map_err(|_| UnknownName::new("portal", name, known))
         };
-        let portals: PortalSet = self.portals.iter().map(portal).collect::<Result<_>>()?;
+        let portals: PortalSet = self.portals.iter().map(portal).collect::<Result<_, _>>()?;
         Ok((!self.portals.is_empty()).then_some(portals))
     }
 }

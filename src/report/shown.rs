@@ -412,7 +412,7 @@ fn read_explanations<T: RunLine>(
     };
     let problem = format!("{}: {problem}", path.display());
     ensure!(settings.explain.is_none(), problem);
-    on_event(Event::Note(problem));
+    on_event(Event::note(problem));
     Ok(Err("The explanations beside the run are not of this run"))
 }
 
@@ -434,6 +434,6 @@ fn read_sheets<T: RunLine>(
         Ok(_) => "these debate sheets belong to another run".to_owned(),
         Err(error) => error.to_string(),
     };
-    on_event(Event::Note(format!("{}: {problem}", path.display())));
+    on_event(Event::note(format!("{}: {problem}", path.display())));
     Ok(Err("The debate sheets beside the run are not of this run."))
 }

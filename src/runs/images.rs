@@ -348,11 +348,11 @@ fn restrict(
         "the collection has none of the candidates (the images to re-rank)"
     );
     let count = wanted.len();
-    on_event(Event::Note(format!(
+    on_event(Event::note(format!(
         "only the {count} candidates are ranked"
     )));
     if missing > 0 {
-        on_event(Event::Note(format!(
+        on_event(Event::note(format!(
             "{missing} more candidates are not in the collection"
         )));
     }

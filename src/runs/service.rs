@@ -117,12 +117,12 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
     }
     if done.without_id > 0 {
         let left_out = done.without_id;
-        on_event(Event::Note(format!(
+        on_event(Event::note(format!(
             "{left_out} results have no TREC id, and are left out"
         )));
     }
     if done.lines.is_empty() {
-        on_event(Event::Note("no page was found: the run is empty".into()));
+        on_event(Event::note("no page was found: the run is empty"));
     }
     Ok(done)
 }
@@ -147,7 +147,7 @@ fn find(
             done.stored += 1;
             return Ok(answer);
         }
-        let answer = client.ask(page, &mut |retry| on_event(Event::Note(retry)))?;
+        let answer = client.ask(page, &mut |retry| on_event(Event::note(retry)))?;
         // checked before it is stored: an answer from other indexes is an error, and a stored one would be an error in every later run
         answer.check_indexes(&page.index)?;
         let answer = stored.put(page, &answer)?;
@@ -179,7 +179,7 @@ impl StoredAnswers {
         let before = self.outputs.damaged();
         let stored = self.outputs.find(&self.producer, &key(page)?, true)?;
         if self.outputs.damaged() > before {
-            on_event(Event::Note(format!(
+            on_event(Event::note(format!(
                 "a stored answer in {} is damaged: asking again",
                 self.outputs.path().display()
             )));

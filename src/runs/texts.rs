@@ -165,11 +165,11 @@ impl OpenTexts {
                 .filter(|topic| topic.objects.is_none())
                 .collect();
             if let Some(note) = note_on_objects(&without) {
-                on_event(Event::Note(note));
+                on_event(Event::note(note));
             }
         }
         if let Some(note) = note_on_depth(request) {
-            on_event(Event::Note(note));
+            on_event(Event::note(note));
         }
         note_language(request, on_event);
         match self.ranked(request, false, on_event) {
@@ -248,11 +248,11 @@ impl OpenTexts {
         note_cut_texts(&cut_texts, on_event);
         presence::note_nothing(topics, &judged, on_event);
         if let Some(note) = reader.note_of_damage() {
-            on_event(Event::Note(note));
+            on_event(Event::note(note));
         }
         if lines.is_empty() {
-            on_event(Event::Note(
-                "no document has a word of a topic: the run is empty".into(),
+            on_event(Event::note(
+                "no document has a word of a topic: the run is empty",
             ));
         }
         Ok(FinishedTextRun {
@@ -449,7 +449,7 @@ impl Resources {
             if let Ok(model) = &model {
                 names.insert(model.name.clone(), model.sha256.clone());
             }
-            let note = |why| on_event(Event::Note(format!("{off}: {why}")));
+            let note = |why| on_event(Event::note(format!("{off}: {why}")));
             anyhow::Ok(model.map_err(note).ok())
         };
         let off = "sentence vectors are off, except for stored ones";
@@ -469,7 +469,7 @@ impl Resources {
             }
             // otherwise the note above says it
             Err(why) if found.sentences.is_some() => {
-                on_event(Event::Note(format!("stance depends only on words: {why}")));
+                on_event(Event::note(format!("stance depends only on words: {why}")));
             }
             Err(_) => {}
         }
@@ -490,8 +490,8 @@ impl Resources {
 
 fn installed_wordnet(on_event: &mut OnEvent) -> Result<Option<WordNet>> {
     let Some(dir) = WordNet::find() else {
-        on_event(Event::Note(
-            "synonyms are off: WordNet is not installed (set WNSEARCHDIR to its directory)".into(),
+        on_event(Event::note(
+            "synonyms are off: WordNet is not installed (set WNSEARCHDIR to its directory)",
         ));
         return Ok(None);
     };

@@ -53,13 +53,30 @@ pub(crate) struct Beliefs {
 /// Maximum absolute contribution of one opinion, in log-odds, so that none decides alone.
 const CONTRIBUTION: f64 = 2.5;
 
-/// How explanations describe an opinion: its name, what its value measures, and what it is read from, as a sentence about the image names it ("the
-/// text in it").
-type OpinionWords = (&'static str, &'static str, &'static str);
+/// What an opinion is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StanceSource {
+    /// The subject of a sentence about the image: "the text in it".
+    pub words: &'static str,
+    pub is_plural: bool,
+}
 
-const IN_PICTURE: &str = "the text in it";
-const AROUND: &str = "the words around it";
-const SHOWN: &str = "what it shows";
+impl StanceSource {
+    const fn singular(words: &'static str) -> StanceSource {
+        let is_plural = false;
+        StanceSource { words, is_plural }
+    }
+}
+
+/// How explanations describe an opinion: its name, what its value measures, and what it is read from.
+type OpinionWords = (&'static str, &'static str, StanceSource);
+
+const IN_PICTURE: StanceSource = StanceSource::singular("the text in it");
+const AROUND: StanceSource = StanceSource {
+    words: "the words around it",
+    is_plural: true,
+};
+const SHOWN: StanceSource = StanceSource::singular("what it shows");
 const TO_ARGUMENTS: &str = "likeness to arguments for it minus against it";
 
 /// All opinions, in the order of explanations.
@@ -92,8 +109,8 @@ const OPINIONS: [OpinionWords; 6] = [
     ),
 ];
 
-/// What the opinion with this name is read from ([`OpinionWords`]); `None` if there is no such opinion.
-pub(crate) fn source(name: &str) -> Option<&'static str> {
+/// What the opinion with this name is read from; `None` if there is no such opinion.
+pub(crate) fn source(name: &str) -> Option<StanceSource> {
     let opinion = OPINIONS.iter().find(|(known, ..)| *known == name);
     opinion.map(|(.., source)| *source)
 }

@@ -15,7 +15,6 @@ use riposte_serve::questions::{
     StanceQuestion, WordSearch,
 };
 use riposte_serve::{Call, Desk, Refusal};
-use serde_json::json;
 
 use super::answers::debated;
 use super::opened::{OpenedCollection, OpenedPart, QuestionAsked};
@@ -434,10 +433,8 @@ fn settings_of(asked: &Search, part: &OpenedPart) -> Result<Vec<Setting>, Refusa
     if !search::has_portals(part.task()) {
         return Err(Refusal::BadRequest("only arguments have a portal".into()));
     }
-    let setting = Setting::key(&format!("portals={}", json!([portal])));
-    let settings = setting.map(|setting| vec![setting]);
+    let settings = vec![Setting::value(&["portals"], vec![portal.as_str()].into())];
     let refused = |why: Error| Refusal::BadRequest(format!("{why:#}"));
-    let settings = settings.map_err(refused)?;
     Approach::find_with(
         part.task(),
         asked.approach.as_deref().unwrap_or("riposte"),

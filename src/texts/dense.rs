@@ -85,7 +85,7 @@ impl<'a> DenseSearch<'a> {
         let Some((topics, vectors, _)) = opened.context(SEARCHING)? else {
             let needed = approach.retrieval.is_empty() || approach.manifold.is_some();
             ensure!(!needed, "{} cannot rank: {OFF}", approach.name);
-            on_event(Event::Note(OFF.to_owned()));
+            on_event(Event::note(OFF.to_owned()));
             return Ok(None);
         };
         let options = approach.search_options(recipe.depth)?;
@@ -160,8 +160,8 @@ pub(crate) fn clusters(
     };
     let opened = sources.open(titles, |producer| recipe.wanted(producer), on_event);
     let Some((topics, vectors, wanted)) = opened.context(FINDING)? else {
-        on_event(Event::Note(
-            "clusters are off: the sentence encoder is not installed, and not all of its vectors are stored".into(),
+        on_event(Event::note(
+            "clusters are off: the sentence encoder is not installed, and not all of its vectors are stored",
         ));
         return Ok(None);
     };

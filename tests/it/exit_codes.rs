@@ -16,7 +16,7 @@ use crate::support::collection::argument;
 use crate::support::files::{text, write};
 use crate::support::program::{WorkDir, code, riposte, stderr};
 use crate::support::runs::images;
-use crate::support::{assert_says, sample};
+use crate::support::{assert_says, root, sample};
 
 /// Two passages about the objects of [`TOPIC`], of more than twenty words each.
 const PASSAGES: &str = "{\"id\": \"p1\", \"contents\": \"I prefer the laptop, because it is much better than my old desktop ever was, and I can take it with me to work.\"}\n\
@@ -367,7 +367,36 @@ fn the_directories_that_tira_names_are_used_unless_others_are_given() {
     assert_eq!(run("comparative --index kept", "nowhere", "named"), 2);
 }
 
-/// The exit codes on the manual pages (docs/exit-codes.md has a table of them), for commands without another test here.
+/// The page shows the program's own table, of which the manual pages are made.
+#[test]
+fn the_page_about_exit_codes_has_the_table_of_the_program() {
+    let manual = fs::read_to_string(root().join("src/cli/manual.toml")).unwrap();
+    let manual: toml::Table = manual.parse().unwrap();
+    let texts = |of: &toml::Value| -> Vec<String> {
+        let texts = of.as_array().unwrap().iter();
+        texts
+            .map(|text| text.as_str().unwrap().to_owned())
+            .collect()
+    };
+    let rows = manual["exit_codes"].as_array().unwrap().iter().map(|row| {
+        let names = texts(&row["commands"]);
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let names = match names.is_empty() {
+            true => "others".to_owned(),
+            false => names.join(" "),
+        };
+        let cells = std::iter::once(names).chain(texts(&row["meanings"]));
+        let line: String = cells.map(|cell| format!("| {cell} ")).collect();
+        line.replace("|  ", "| ") + "|"
+    });
+    let page = fs::read_to_string(root().join("docs/exit-codes.md")).unwrap();
+    let head = "| command | 0 | 1 | 2 |\n|---|---|---|---|\n";
+    let (_, table) = page.split_once(head).expect("the page has the table");
+    let shown = table.lines().take_while(|line| !line.is_empty());
+    assert_eq!(shown.collect::<Vec<_>>(), rows.collect::<Vec<_>>());
+}
+
+/// The exit codes on the manual pages, for commands without another test here.
 #[test]
 fn every_command_ends_with_the_code_that_its_page_states() {
     let dir = passages(PASSAGES, &one_topic());

@@ -512,7 +512,7 @@ fn models_with_other_files_are_used_if_a_catalogue_names_them() {
         let request = collection.request(approach).explained();
         let ranking = request.rank(|event| {
             if let Event::Note(note) = event {
-                notes.push(note);
+                notes.push(note.text);
             }
             ControlFlow::Continue(())
         });

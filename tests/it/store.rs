@@ -107,6 +107,7 @@ fn record(c: &mut Chance, n: usize) -> NewEvidence {
         what: "broken".to_owned(),
         document: Some(DocId(format!("I{n:016x}"))),
         transient: None,
+        lacks_page: false,
     };
     let mut made = CHANNELS
         .iter()

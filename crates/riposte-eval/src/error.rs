@@ -84,4 +84,12 @@ impl LineError {
             is_read: false,
         }
     }
+
+    /// The error in a JSON value that begins on `line`: serde's message, with the line number of the file instead of the place in the value.
+    pub fn of_json(line: u64, error: &serde_json::Error) -> LineError {
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let what = error.to_string();
+        let line = line + (error.line() as u64).saturating_sub(1);
+        LineError::new(line, what.strip_suffix(&place).unwrap_or(&what))
+    }
 }

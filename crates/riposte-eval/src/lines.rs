@@ -119,6 +119,15 @@ mod tests {
     use crate::run::read_claims;
     use crate::{qrels, topic};
 
+    /// The file can contain what serde says of places.
+    #[test]
+    fn an_error_in_json_names_the_line_of_the_file_and_nothing_that_stands_in_it_is_cut() {
+        let error = serde_json::from_str::<bool>("\n\"a at line 7\"").unwrap_err();
+        let error = LineError::of_json(10, &error);
+        let what = "invalid type: string \"a at line 7\", expected a boolean";
+        assert_eq!((error.line, &*error.what), (11, what));
+    }
+
     /// Each array has the fields of the object in their order.
     #[test]
     fn an_array_is_no_object_in_any_format() {

@@ -143,14 +143,12 @@ impl<'a> RanxReader<'a> {
 /// The members of an object that begins on this line.
 fn members(json: &str, line: u64) -> Result<Members<'_>, LineError> {
     serde_json::from_str(json).map_err(|error| {
-        let mut what = error.to_string();
-        what.truncate(what.find(" at line ").unwrap_or(what.len()));
-        let line = line + (error.line() as u64).saturating_sub(1);
+        let mut found = LineError::of_json(line, &error);
         // the only error of ours, and not of the syntax, is that there are too many
-        match error.is_data() {
-            true => LineError::new(line, what),
-            false => LineError::new(line, format!("not the JSON of ranx: {what}")),
+        if !error.is_data() {
+            found.what = format!("not the JSON of ranx: {}", found.what);
         }
+        found
     })
 }
 

@@ -15,9 +15,6 @@ use crate::disk::regular::{self, Transient};
 use crate::disk::{Stamp, digest_of, hex};
 use crate::limits::{MAX_DOCUMENT_FILE_BYTES, MAX_DOCUMENT_TEXT_BYTES};
 
-/// The fault of an image without a page.
-pub const NO_PAGE: &str = "no page";
-
 /// The names of image files. The first one that can be decoded is used.
 const IMAGE_FILES: [&str; 4] = ["image.webp", "image.png", "image.jpg", "image.jpeg"];
 
@@ -304,7 +301,7 @@ impl ImageFolder {
             faults.push(fault(FaultKind::Image, &self.dir, "no image file"));
         }
         if listing.pages.is_empty() {
-            faults.push(fault(FaultKind::Page, &self.dir, NO_PAGE));
+            faults.push(Fault::no_page(&self.dir));
         }
         let mut texts = TextFiles {
             listing,

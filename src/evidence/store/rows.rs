@@ -195,16 +195,9 @@ pub(super) fn read_channel(
 
 /// A row of the table of faults.
 pub(super) fn fault_of(row: &rusqlite::Row) -> rusqlite::Result<Fault> {
-    Ok(Fault {
-        kind: row
-            .get_ref(3)?
-            .as_str()?
-            .parse()
-            .unwrap_or(FaultKind::Layout),
-        path: PathBuf::from(row.get::<_, String>(4)?),
-        line: row.get::<_, Option<i64>>(5)?.map(|line| line as u64),
-        what: row.get(6)?,
-        document: Some(DocId(row.get(0)?)),
-        transient: None,
-    })
+    let kind = row.get_ref(3)?.as_str()?.parse();
+    let path = PathBuf::from(row.get::<_, String>(4)?);
+    let line = row.get::<_, Option<i64>>(5)?.map(|line| line as u64);
+    let fault = Fault::stored(kind.unwrap_or(FaultKind::Layout), &path, line, row.get(6)?);
+    Ok(fault.of(&DocId(row.get(0)?)))
 }

@@ -39,7 +39,7 @@ impl EvaluatedRuns {
         for run in &self.runs {
             if let Some(differences) = &run.from_organisers {
                 let path = run.path.display();
-                on_event(Event::Note(format!("{path}: {differences}")));
+                on_event(Event::note(format!("{path}: {differences}")));
             }
         }
     }

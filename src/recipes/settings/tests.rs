@@ -248,6 +248,8 @@ fn what_is_no_setting_is_an_error() {
             "{text}"
         );
     }
+    let portals = Setting::value(&["portals"], vec!["a \"b\"\n"].into());
+    assert_eq!(portals, key(r#"portals=["a \"b\"\n"]"#));
     for text in ["a=[1, 2", "a={ b = }", "a=\"b", "a='b"] {
         let error = Setting::key(text).unwrap_err().to_string();
         assert!(error.starts_with("the value is not TOML: "), "{error}");

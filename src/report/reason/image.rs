@@ -6,7 +6,7 @@ use riposte_eval::{Explanation, NumberId, Stance};
 use super::super::words::{joined, ordinal, three_decimals};
 use crate::recipes::channels::SignalKey;
 use crate::score::select::LIST_LENGTH;
-use crate::score::stance::{self, decided};
+use crate::score::stance::{self, StanceSource, decided};
 
 /// A source is named beside the first one if it adds at least this share of what the first one adds.
 const ALSO: f64 = 0.5;
@@ -106,17 +106,17 @@ fn source_of_relevance(id: &NumberId) -> Option<&'static str> {
 }
 
 /// Adds the values of the parts, at any depth, to the sums of their sources.
-fn add_sources(
+fn add_sources<S: Copy + PartialEq>(
     parts: &[Explanation],
-    source: fn(&NumberId) -> Option<&'static str>,
-    sums: &mut Vec<(&'static str, f64)>,
+    source: fn(&NumberId) -> Option<S>,
+    sums: &mut Vec<(S, f64)>,
 ) {
     for part in parts {
         let Some(source_of_part) = part.id().and_then(source) else {
             add_sources(part.parts(), source, sums);
             continue;
         };
-        match sums.iter_mut().find(|(name, _)| *name == source_of_part) {
+        match sums.iter_mut().find(|(of, _)| *of == source_of_part) {
             Some((_, sum)) => *sum += part.value(),
             None => sums.push((source_of_part, part.value())),
         }
@@ -124,10 +124,10 @@ fn add_sources(
 }
 
 /// The sources of an explanation with the sums of their values, the largest first.
-fn sources(
+fn sources<S: Copy + PartialEq>(
     of: &Explanation,
-    source: fn(&NumberId) -> Option<&'static str>,
-) -> Vec<(&'static str, f64)> {
+    source: fn(&NumberId) -> Option<S>,
+) -> Vec<(S, f64)> {
     let mut sums = Vec::new();
     add_sources(of.parts(), source, &mut sums);
     sums.retain(|(_, sum)| *sum != 0.0);
@@ -186,27 +186,24 @@ fn stance_part(score: &Explanation) -> &Explanation {
 }
 
 /// The text or picture from which a signal of the stance was read; `None` for other numbers.
-fn source_of_stance(id: &NumberId) -> Option<&'static str> {
+fn source_of_stance(id: &NumberId) -> Option<StanceSource> {
     match id {
         NumberId::Signal(name) => stance::source(name),
         _ => None,
     }
 }
 
-fn is_plural(source: &str) -> bool {
-    source.starts_with("the words")
-}
-
 /// What a source does for the list: "the words around it support the claim".
-fn does(source: &str, is_clear: bool, stance: Stance) -> String {
+fn does(source: StanceSource, is_clear: bool, stance: Stance) -> String {
+    let StanceSource { words, is_plural } = source;
     let (verb, rest) = match (is_clear, stance) {
         (true, Stance::Pro) => ("support", ""),
         (true, Stance::Con) => ("oppose", ""),
         (false, Stance::Pro) => ("lean", " towards"),
         (false, Stance::Con) => ("lean", " against"),
     };
-    let ending = if is_plural(source) { "" } else { "s" };
-    format!("{source} {verb}{ending}{rest} the claim")
+    let ending = if is_plural { "" } else { "s" };
+    format!("{words} {verb}{ending}{rest} the claim")
 }
 
 /// Why it is in the list of that stance.
@@ -250,24 +247,24 @@ fn opinion(image: &ExplainedImage, candidates: &CandidateFacts, stance: Stance) 
         };
         return format!("{displaced}nothing about it {takes} the claim{undecided}");
     };
-    let claim = does(source, is_decided && *sum >= CLEAR, stance);
+    let claim = does(*source, is_decided && *sum >= CLEAR, stance);
     let doubt = doubt(&sources, *sum).unwrap_or_default();
     format!("{displaced}{claim}{doubt}{undecided}")
 }
 
 /// Says that the last source contradicts the first one, if it takes away at least [`ALSO`] of what the first one adds (`sum`).
-fn doubt(sources: &[(&'static str, f64)], sum: f64) -> Option<String> {
-    let (source, value) = sources.last()?;
+fn doubt(sources: &[(StanceSource, f64)], sum: f64) -> Option<String> {
+    let (StanceSource { words, is_plural }, value) = sources.last()?;
     let lost = -value;
     if lost <= 0.0 || lost < ALSO * sum {
         return None;
     }
-    let ending = if is_plural(source) { "" } else { "s" };
+    let ending = if *is_plural { "" } else { "s" };
     let (verb, way) = match lost >= CLEAR {
         true => ("say", "the opposite"),
         false => ("lean", "the other way"),
     };
-    Some(format!(", though {source} {verb}{ending} {way}"))
+    Some(format!(", though {words} {verb}{ending} {way}"))
 }
 
 /// Why it is in no list: its better score is below the last of that list.

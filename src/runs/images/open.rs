@@ -133,7 +133,7 @@ impl OpenImages {
         on_event: &mut OnEvent,
     ) -> Result<ImageRun> {
         if let Some(note) = english::note_on_images(&request.settings.approach, request.topics) {
-            on_event(Event::Note(note));
+            on_event(Event::note(note));
         }
         let mut extracted = self.extracted();
         let extracted = &mut *extracted;
@@ -196,8 +196,8 @@ impl OpenImages {
         }
         presence::note_nothing(topics, &ranking.judged, on_event);
         if ranking.lines.is_empty() {
-            on_event(Event::Note(
-                "no image is relevant to a topic: the run is empty".into(),
+            on_event(Event::note(
+                "no image is relevant to a topic: the run is empty",
             ));
         }
         Ok(ImageRun {

@@ -53,7 +53,7 @@ pub(super) fn note_language(request: &TextRequest, on_event: &mut OnEvent) {
     };
     let note = english::note_on_texts(request.task, request.approach, request.topics, stances);
     if let Some(note) = note {
-        on_event(Event::Note(note));
+        on_event(Event::note(note));
     }
 }
 
@@ -63,11 +63,11 @@ const NAMED_CUTS: usize = 5;
 /// Reports the texts that were not read to their ends.
 pub(super) fn note_cut_texts(cut: &BTreeMap<DocId, String>, on_event: &mut OnEvent) {
     for (document, what) in cut.iter().take(NAMED_CUTS) {
-        on_event(Event::Note(format!("{document}: {what}")));
+        on_event(Event::note(format!("{document}: {what}")));
     }
     if cut.len() > NAMED_CUTS {
         let more = cut.len() - NAMED_CUTS;
-        on_event(Event::Note(format!(
+        on_event(Event::note(format!(
             "{more} more texts were not read to their ends"
         )));
     }
