@@ -132,6 +132,17 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes a file. That there is none is no error.
+///
+/// # Errors
+/// It cannot be removed.
+pub fn remove_if_there(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Whether an open file is the one at `path`: another process may have removed or replaced it since it was opened.
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(opened), Ok(found)) = (file.metadata(), fs::symlink_metadata(path)) else {

@@ -206,6 +206,16 @@ pub fn normalised(text: &str) -> String {
     words.join(" ")
 }
 
+/// A text as a part of an address: all but letters, digits and `-._~` becomes `%20` and the like.
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let encoded = |byte: u8| match byte {
+        b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(encoded).collect()
+}
+
 /// Decodes `%20` and the like; sequences that are not UTF-8 become U+FFFD.
 pub fn percent_decoded(text: &str) -> String {
     if !text.contains('%') {

@@ -1,5 +1,3 @@
-mod images;
-
 use std::path::Path;
 
 use super::Error;
@@ -12,13 +10,13 @@ use crate::recipes::text_approach::TextApproach;
 #[derive(Clone, Debug)]
 pub struct Approach {
     task: Task,
-    name: String,
-    source: String,
-    text: String,
-    /// The recipe, if it is for texts.
-    texts: Option<Box<TextApproach>>,
-    /// The recipe, if it is for images.
-    images: Option<Box<ImageApproach>>,
+    recipe: Recipe,
+}
+
+#[derive(Clone, Debug)]
+enum Recipe {
+    Texts(Box<TextApproach>),
+    Images(Box<ImageApproach>),
 }
 
 impl Approach {
@@ -58,33 +56,39 @@ impl Approach {
     /// Like [`Approach::find`], changed by settings.
     #[doc(hidden)]
     pub fn find_with(task: Task, name: &str, settings: &[Setting]) -> anyhow::Result<Approach> {
-        let Task::Texts(of_texts) = task else {
-            return Approach::find_for_images(name, settings);
-        };
-        let found = TextApproach::find_with(of_texts, name, settings)?;
         Ok(Approach {
             task,
-            name: found.name.clone(),
-            source: found.source.clone(),
-            text: found.text.clone(),
-            texts: Some(Box::new(found)),
-            images: None,
+            recipe: match task {
+                Task::Images => Recipe::Images(ImageApproach::find_with(name, settings)?.into()),
+                Task::Texts(task) => {
+                    Recipe::Texts(TextApproach::find_with(task, name, settings)?.into())
+                }
+            },
         })
     }
 
     /// Its name, as in its file.
     pub fn name(&self) -> &str {
-        &self.name
+        match &self.recipe {
+            Recipe::Texts(of) => &of.name,
+            Recipe::Images(of) => &of.name,
+        }
     }
 
     /// The publication that describes it; empty for a user's own approach.
     pub fn source(&self) -> &str {
-        &self.source
+        match &self.recipe {
+            Recipe::Texts(of) => &of.source,
+            Recipe::Images(of) => &of.source,
+        }
     }
 
     /// The text of its file.
     pub fn recipe(&self) -> &str {
-        &self.text
+        match &self.recipe {
+            Recipe::Texts(of) => &of.text,
+            Recipe::Images(of) => &of.text,
+        }
     }
 
     /// The task that it is for.
@@ -98,6 +102,16 @@ impl Approach {
     }
 
     pub(super) fn texts(&self) -> Option<&TextApproach> {
-        self.texts.as_deref()
+        match &self.recipe {
+            Recipe::Texts(of) => Some(of),
+            Recipe::Images(_) => None,
+        }
+    }
+
+    pub(super) fn images(&self) -> Option<&ImageApproach> {
+        match &self.recipe {
+            Recipe::Images(of) => Some(of),
+            Recipe::Texts(_) => None,
+        }
     }
 }

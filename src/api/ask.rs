@@ -24,9 +24,9 @@ use super::request::{DoneTexts, ImageOptions, stoppable};
 use super::{Approach, Collection, Error, Request};
 use crate::collection::task::Task;
 use crate::debate::sheet::DebateSheet;
+use crate::disk::remove_if_there;
 use crate::events::{Event, Note, NoteKind, OnEvent};
 use crate::files::{TopicSource, write_atomically};
-use crate::images::ImageRanking;
 use crate::ingest::extraction::ExtractionHost;
 use crate::ingest::own_folder::OwnFolder;
 use crate::language::refusal;
@@ -256,9 +256,7 @@ impl AskSettings<'_> {
             "--arguments answer together with images, and {} has other documents",
             self.collection.dir().display()
         );
-        let line = format!("{}\n", json!({"qid": ASKED, "query": question}));
-        let topic = topic::parse(&line)?.into_iter().next();
-        let topic = topic.context("the question is no topic")?;
+        let (topic, line) = one_topic(&question)?;
         if let Some(dir) = &self.output {
             std::fs::create_dir_all(dir)
                 .with_context(|| format!("cannot create {}", dir.display()))?;
@@ -318,7 +316,9 @@ impl AskSettings<'_> {
             line.score = line.score.map(run::written_score).transpose()?;
         }
         if let (Some(dir), false) = (&self.output, debate) {
-            remove_older(&dir.join(DEBATE))?;
+            let file = dir.join(DEBATE);
+            let removing = || format!("cannot remove {}", file.display());
+            remove_if_there(&file).with_context(removing)?;
         }
         let mut answer = Answer::of_images(&topic.title, self.number, &runs)?;
         if let Some(folder) = self.folder {
@@ -418,12 +418,9 @@ impl Answered {
             AnsweringRun::Images(runs) => {
                 let run = runs.runs.into_iter().next();
                 let run = run.context("the approach has no run")?;
-                let ImageRanking {
-                    lines, explained, ..
-                } = run.ranking;
+                let (lines, explained) = (run.ranking.lines, run.ranking.explained.into_list());
                 let tag = Some(run.settings.tag);
-                let shown =
-                    ShownRun::made(self.topic, tag, lines, explained.into_list(), run.sheets);
+                let shown = ShownRun::made(self.topic, tag, lines, explained, run.sheets);
                 let extracted = runs.images.extracted();
                 let store = Some(&extracted.extraction.store);
                 let collection = &runs.images.collection;
@@ -432,13 +429,8 @@ impl Answered {
             AnsweringRun::Texts(task, run) => {
                 let index = run.indexes.first().context("the approach has no index")?;
                 let tag = run.lines.first().map(|line| line.tag.clone());
-                let shown = ShownRun::made(
-                    self.topic,
-                    tag,
-                    run.lines,
-                    run.explained.into_list(),
-                    run.sheets,
-                );
+                let explained = run.explained.into_list();
+                let shown = ShownRun::made(self.topic, tag, run.lines, explained, run.sheets);
                 inspect::write_texts(&shown, task, index, &[], place)
             }
         }
@@ -579,14 +571,14 @@ impl Side {
     }
 }
 
-/// Removes a file that an earlier question has left in the user's directory.
-fn remove_older(file: &Path) -> Result<()> {
-    match std::fs::remove_file(file) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", file.display()))
-        }
-        _ => Ok(()),
-    }
+/// A question as the only topic of a run, and as the line of a file of topics.
+///
+/// # Errors
+/// It has no words.
+pub(crate) fn one_topic(question: &str) -> Result<(Topic, String)> {
+    let line = format!("{}\n", json!({"qid": ASKED, "query": question}));
+    let topic = topic::parse(&line)?.into_iter().next();
+    Ok((topic.context("the question is no topic")?, line))
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@ use riposte_eval::topic::Topic;
 
 use super::{Approach, Error, Request};
 use crate::collection::task::Task;
+use crate::device::Compute;
 use crate::events::Event;
 use crate::files::read_topics;
-use crate::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
+use crate::ingest::extraction_settings::ExtractionSettings;
 use crate::places::Places;
 use crate::runs::open_collection::OpenCollection;
 use crate::weights::Models;
@@ -37,18 +38,11 @@ impl Collection {
     /// # Errors
     /// There is no collection, or the user has no data directory, where models could be.
     pub fn open(dir: impl AsRef<Path>) -> Result<Collection, Error> {
-        let input = dir.as_ref().to_owned();
-        let task = Task::of_collection(&input).map_err(Error::input)?;
-        let settings = ExtractionSettings {
-            input,
-            places: Places::default(),
-            models: Models::at(None).map_err(Error::model)?,
-            options: ExtractionOptions::default(),
-            limit: None,
-            threads: None,
-            rehash: false,
-            retry: false,
-        };
+        let input = dir.as_ref();
+        let task = Task::of_collection(input).map_err(Error::input)?;
+        let (places, compute) = (Places::default(), Compute::default());
+        let models = Models::at(None).map_err(Error::model)?;
+        let settings = ExtractionSettings::new(input, places, models, compute);
         Ok(Collection::of(task, settings))
     }
 
@@ -115,8 +109,7 @@ impl Collection {
     /// There is no such file, or no topic in it can be read.
     pub fn topics(&self, mut on_event: impl FnMut(Event)) -> Result<Vec<Topic>, Error> {
         let read = read_topics(None, &self.settings.input, &mut on_event);
-        let topics = read.map_err(Error::input)?;
-        Ok(topics)
+        read.map_err(Error::input)
     }
 
     /// A request to rank its documents by this approach.

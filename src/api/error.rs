@@ -47,9 +47,7 @@ impl Error {
     pub(super) fn input(error: anyhow::Error) -> Error {
         Error::Input(Cause(error))
     }
-}
 
-impl Error {
     pub(super) fn approach(error: anyhow::Error) -> Error {
         Error::Approach(Cause(error))
     }

@@ -1,5 +1,4 @@
 mod images;
-mod service;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -23,9 +22,9 @@ use crate::recipes::{NamedApproach, default_tag};
 use crate::runs::description::RunDescription;
 use crate::runs::resources::Meter;
 use crate::runs::run_files::{OutputSettings, RunFiles};
-use crate::runs::service::ServiceRun;
-use crate::runs::texts;
+use crate::runs::service::{ServiceRequest, ServiceRun};
 use crate::runs::texts::{FinishedTextRun, OpenTexts, TextRequest};
+use crate::runs::{service, texts};
 use crate::topic::question::TopicParts;
 
 /// What is ranked, for which topics, and how.
@@ -249,6 +248,19 @@ impl<'c> Request<'c> {
         Ok(())
     }
 
+    /// # Errors
+    /// An approach asks a search engine, whose answers have no texts.
+    pub(super) fn ensure_no_service(&self) -> Result<()> {
+        let mut asking = self.approaches.iter().filter_map(Approach::texts);
+        let asking = asking.find(|approach| approach.service.is_some());
+        ensure!(
+            asking.is_none(),
+            "the approach {} asks a service: it has no texts to answer with",
+            asking.map_or("", |approach| &approach.name)
+        );
+        Ok(())
+    }
+
     fn read_topics(&self, on_event: &mut OnEvent) -> Result<Vec<Topic>> {
         let file = match &self.topics {
             TopicSource::Given(topics) => return Ok(topics.clone()),
@@ -328,6 +340,30 @@ impl OneRun<'_> {
         let description = searched.describe(&done);
         done.explained.note_length(on_event);
         self.finish(DoneTexts::Searched(done), description, files, on_done)
+    }
+
+    /// `--rehash`, `--threads` and `--models` have no effect, because there is no collection.
+    fn ask(
+        &self,
+        files: Option<&RunFiles>,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+        on_done: &mut OnDone,
+    ) -> Result<()> {
+        let asked = ServiceRequest {
+            topics: self.topics,
+            approach: self.approach,
+            parts: self.request.parts,
+            tag: self.tag,
+            explain: self.request.explain,
+            stances: self.request.stances,
+            key_file: self.request.key_file.as_deref(),
+            workspace: self.base,
+            stop,
+        };
+        let done = service::run(&asked, on_event)?;
+        let description = asked.describe(&self.request.collection.settings.input);
+        self.finish(DoneTexts::Asked(done), description, files, on_done)
     }
 
     /// Writes a run, if it has files, and passes it on.

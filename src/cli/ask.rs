@@ -14,9 +14,9 @@ use super::recipe_args::SetArgs;
 use super::text_args::{INPUT, RerankArgs};
 use super::{parse, print, print_json, shown, terminal};
 use riposte::api::Collection;
-use riposte::api::ask::{Answer, AskSettings, ReportOutput};
+use riposte::api::ask::{AskSettings, ReportOutput};
 use riposte::collection::task::Task;
-use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
+use riposte::ingest::extraction_settings::ExtractionSettings;
 use riposte::ingest::own_folder::OwnFolder;
 use riposte::limits::MAX_ASKED_NUMBER;
 
@@ -101,16 +101,9 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         (None, None) => Task::of_collection(&args.input)?,
     };
     let input = folder.as_ref().map_or(&args.input, |folder| &folder.dir);
-    let settings = ExtractionSettings {
-        input: input.clone(),
-        places,
-        models: args.models.open()?,
-        options: ExtractionOptions::computed(args.models.compute()),
-        limit: None,
-        threads: args.threads,
-        rehash: false,
-        retry: false,
-    };
+    let (models, compute) = (args.models.open()?, args.models.compute());
+    let mut settings = ExtractionSettings::new(input, places, models, compute);
+    settings.threads = args.threads;
     let collection = Collection::of(task, settings);
     // with `--task images`, the collection's own arguments are left out
     let own = || args.task.is_none().then(|| collection.own_arguments());
@@ -129,7 +122,8 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
     if args.json {
         print_json(&answered.answer)?;
     } else {
-        print_answer(&answered.answer)?;
+        let width = terminal::prose_width();
+        print(&terminal::laid_out(&answered.answer, width))?;
     }
     if let Some(dir) = output {
         let page = answered.write_report(&ReportOutput::Beside(dir), on_event)?;
@@ -138,15 +132,6 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         }
     }
     printer.finish()
-}
-
-/// Prints an answer, in lines that fit the terminal.
-fn print_answer(answer: &Answer) -> Result<()> {
-    let width = terminal::prose_width();
-    match terminal::has_colours() {
-        true => print(&format_args!("{answer:#width$}")),
-        false => print(&format_args!("{answer:width$}")),
-    }
 }
 
 /// Opens a page in the browser that $BROWSER names, or in that of the system.

@@ -89,11 +89,7 @@ pub fn cache(command: &CacheCommand) -> Result<u8> {
 /// written.
 fn directories(args: &CacheArgs) -> Result<Vec<(PathBuf, CacheContents)>> {
     let temporary = || disk::existing_private_directory(&std::env::temp_dir(), "riposte");
-    let instead = if args.dir.is_none() {
-        temporary()
-    } else {
-        None
-    };
+    let instead = args.dir.is_none().then(temporary).flatten();
     let directories = cache_directory(args.dir.as_deref())
         .into_iter()
         .chain(instead);

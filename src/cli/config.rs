@@ -2,7 +2,6 @@
 //! this file.
 
 mod contents;
-mod metadata;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,13 +14,15 @@ use clap::{ArgMatches, Args, Command};
 use etcetera::BaseStrategy;
 use riposte_eval::escaped;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use super::args::{CacheArgs, Quiet, TAG, THREADS};
 use super::{parse, print, print_json};
 use contents::ConfigContents;
 use riposte::collection::read_regular;
 use riposte::directories::{CACHE_VARIABLE, MODELS_VARIABLE, cache_directory, models_directory};
-use riposte::disk::regular;
+use riposte::disk::{hex, regular};
+use riposte::files::metadata::{RecordedConfigFile, UserMetadata};
 
 /// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.
 const FILE: &str = "riposte.toml";
@@ -110,7 +111,7 @@ impl Configuration {
     fn read(path: &Path) -> Result<Configuration> {
         let reading = || format!("cannot use the configuration in {}", path.display());
         let bytes = read_regular(path, riposte::limits::MAX_CONFIG_BYTES).with_context(reading)?;
-        let sha256 = metadata::sha256(&bytes);
+        let sha256 = hex(&Sha256::digest(&bytes));
         let text = String::from_utf8(bytes).with_context(reading)?;
         let mut contents = ConfigContents::read(&text).with_context(reading)?;
         let cache = contents.cache.map(|cache| absolute(&cache, path));
@@ -157,6 +158,28 @@ impl Configuration {
         });
         used.map(|(name, value)| (name.to_owned(), value.to_string_lossy().into_owned()))
             .collect()
+    }
+
+    /// The fields of a run's metadata that come from this configuration. `command` is the typed command.
+    pub fn metadata(&self, command: &ArgMatches) -> UserMetadata {
+        let name = self.path.file_name().unwrap_or_default();
+        let mut options = self.used(command);
+        if let Some(cache) = options.get_mut("cache") {
+            // the path of a directory could reveal the user
+            let name = Path::new(cache).file_name().unwrap_or_default();
+            *cache = name.to_string_lossy().into_owned();
+        }
+        UserMetadata {
+            actor: self.contents.actor.clone(),
+            implementation: self.contents.implementation.clone(),
+            data: self.contents.data.clone(),
+            command: Vec::new(),
+            file: Some(RecordedConfigFile {
+                name: name.to_string_lossy().into_owned(),
+                sha256: self.sha256.clone(),
+                options,
+            }),
+        }
     }
 
     /// Says which values of the configuration are used, unless there are none or with --quiet.

@@ -141,34 +141,29 @@ fn info(args: &NameArgs) -> Result<u8> {
         DatasetStatus::Absent => "not here".to_owned(),
     };
     let dir = shown(&datasets.dir_of(entry));
+    let list = |label: &str, words: &[String]| match words {
+        [] => String::new(),
+        words => format!("{label}: {}", words.join(", ")),
+    };
+    let consent = entry
+        .consent
+        .iter()
+        .map(|of| format!("to be accepted: {of}"));
+    let source = entry
+        .doi
+        .iter()
+        .map(|doi| format!("source: https://doi.org/{doi}"));
     let mut text = format!("{}\n", entry.name);
     for line in [
         entry.about.clone(),
         format!("ranked by: riposte {}", entry.task.word()),
         format!("licence: {}", entry.licence),
-        entry
-            .consent
-            .iter()
-            .map(|of| format!("to be accepted: {of}"))
-            .collect(),
-        entry
-            .doi
-            .iter()
-            .map(|doi| format!("source: https://doi.org/{doi}"))
-            .collect(),
+        consent.collect(),
+        source.collect(),
         format!("cite: {}", entry.citation),
-        match entry.aliases.as_slice() {
-            [] => String::new(),
-            aliases => format!("also: {}", aliases.join(", ")),
-        },
-        match entry.uses.as_slice() {
-            [] => String::new(),
-            uses => format!("uses: {}", uses.join(", ")),
-        },
-        match entry.qrels.as_slice() {
-            [] => String::new(),
-            qrels => format!("judgements: {}", qrels.join(", ")),
-        },
+        list("also", &entry.aliases),
+        list("uses", &entry.uses),
+        list("judgements", &entry.qrels),
     ] {
         if !line.is_empty() {
             text += &terminal::wrapped(&line, 2);

@@ -154,10 +154,7 @@ fn print_table(
     mut explanations: BTreeSet<String>,
 ) -> Result<()> {
     let width = terminal::width();
-    let show = |table: &dyn fmt::Display| match terminal::has_colours() {
-        true => format!("{table:#width$}"),
-        false => format!("{table:width$}"),
-    };
+    let show = |table: &dyn fmt::Display| terminal::laid_out(table, width);
     let is_limited = table.attainable.iter().flatten().any(Option::is_some);
     if !is_limited {
         table.attainable.clear();

@@ -1,21 +1,19 @@
 //! What a command does with the faults that it has passed over: the first of each kind are printed when they are found, all are listed in a file, and
 //! their number is printed at the end.
 
-mod args;
-
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, ErrorKind, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use clap::Args;
 use tempfile::SpooledTempFile;
 
+use super::args::LAST;
 use super::{shown, terminal};
 use riposte::collection::{Fault, FaultKind};
 use riposte::disk;
-
-pub(super) use args::FaultArgs;
+use riposte::files::{check_distinct, check_writable};
 
 /// Number of faults of each kind that are printed without `--verbose`.
 const PRINTED: u64 = 10;
@@ -105,13 +103,56 @@ impl FaultLog {
     }
 }
 
+/// The list of faults in an output directory.
+const FILE: &str = "faults.jsonl";
+
+/// The options of commands that pass over what is broken.
+#[derive(Args, Clone, Default)]
+pub(super) struct FaultArgs {
+    /// Exit with 1, and not with 0, if something in the input is broken and was passed over
+    #[arg(long, display_order = LAST)]
+    pub(super) strict: bool,
+    /// List all faults in FILE, one JSON object per line (document, file, line, kind, reason). By default faults.jsonl in the output directory, if the
+    /// command has one
+    #[arg(long, value_name = "FILE", display_order = LAST)]
+    pub(super) faults: Option<PathBuf>,
+}
+
+impl FaultArgs {
+    /// The file that receives the list.
+    pub(super) fn file(&self, dir: Option<&Path>) -> Option<PathBuf> {
+        self.faults.clone().or_else(|| Some(dir?.join(FILE)))
+    }
+
+    /// Checks before the work that the list can be written, and replaces nothing that is read.
+    ///
+    /// # Errors
+    /// It cannot be written, or is one of the files in `inputs`.
+    pub(super) fn check(&self, inputs: &[&Path]) -> Result<()> {
+        let Some(file) = &self.faults else {
+            return Ok(());
+        };
+        check_writable(file)?;
+        check_distinct(&[("--faults", file)], inputs)
+    }
+
+    /// An empty log. `dir` is the output directory of the command. Its list is replaced, or removed if there is no fault. With `prints_all`, each
+    /// fault is printed.
+    pub(super) fn log(&self, dir: Option<&Path>, prints_all: bool) -> FaultLog {
+        FaultLog {
+            is_strict: self.strict,
+            file: self.file(dir),
+            prints_all,
+            can_list: true,
+            ..FaultLog::unlisted()
+        }
+    }
+}
+
 /// Removes the list of an earlier run, because this one has no fault. A device or a pipe stays, and gets nothing.
 fn remove_list(file: &Path) -> io::Result<()> {
     if disk::is_stream(file)? {
         return disk::replace(file, b"");
     }
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    disk::remove_if_there(file)
 }

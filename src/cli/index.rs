@@ -65,11 +65,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
 }
 
 fn print_vectors(vectors: &IndexedVectors, json: bool) -> Result<()> {
-    let IndexedVectors {
-        file,
-        passages,
-        made_by,
-    } = vectors;
+    let (file, passages, made_by) = (&vectors.file, vectors.passages, &vectors.made_by);
     if json {
         return print_json(&json!({"vectors": file, "passages": passages, "made_by": made_by}));
     }

@@ -49,6 +49,7 @@ use anyhow::{Context, Result};
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use riposte::threads;
+use riposte::weights::ProgressDisplay;
 use riposte_eval::{escaped, escaped_lines};
 use serde::Serialize;
 
@@ -270,6 +271,12 @@ pub fn run() -> Result<u8> {
 /// Prints a line to standard error. If it cannot be written, because of a full disk or a closed pipe, the run goes on.
 pub fn say_line(line: &str) {
     streams::write_error(line);
+}
+
+/// How downloads show their progress, which `--quiet` turns off.
+fn progress_display(quiet: bool) -> ProgressDisplay {
+    let print: Option<fn(&str)> = (!quiet).then_some(say_line);
+    ProgressDisplay { print }
 }
 
 /// Prints why a command has failed.

@@ -16,7 +16,7 @@ use super::parse;
 use super::progress::EventPrinter;
 use super::text_args::RerankArgs;
 use riposte::collection::read_bytes;
-use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
+use riposte::ingest::extraction_settings::ExtractionSettings;
 use riposte::serve::ServedCollections;
 
 const SAFETY: &str = "Access";
@@ -137,16 +137,13 @@ impl ServeArgs {
 
     /// What is opened, in the order in which it was typed.
     fn collections(&self) -> Result<Vec<ExtractionSettings>> {
-        let models = self.models.open()?;
-        let settings = self.input.iter().map(|input| ExtractionSettings {
-            input: input.clone(),
-            places: self.cache.places(None, self.index.as_ref()),
-            models: models.clone(),
-            options: ExtractionOptions::computed(self.models.compute()),
-            limit: None,
-            threads: self.threads,
-            rehash: false,
-            retry: false,
+        let (models, compute) = (self.models.open()?, self.models.compute());
+        let settings = self.input.iter().map(|input| {
+            let places = self.cache.places(None, self.index.as_ref());
+            ExtractionSettings {
+                threads: self.threads,
+                ..ExtractionSettings::new(input, places, models.clone(), compute)
+            }
         });
         Ok(settings.collect())
     }

@@ -1,5 +1,7 @@
 //! The terminal that results are printed on.
 
+use std::fmt;
+
 use console::Term;
 use riposte::wording::labelled;
 
@@ -25,6 +27,14 @@ pub(super) fn is_terminal() -> bool {
 /// Whether tables have colours: on a terminal that shows them, unless NO_COLOR is set.
 pub(super) fn has_colours() -> bool {
     console::colors_enabled()
+}
+
+/// What is printed at a width, with colours if the terminal has them.
+pub(super) fn laid_out(what: &dyn fmt::Display, width: usize) -> String {
+    match has_colours() {
+        true => format!("{what:#width$}"),
+        false => format!("{what:width$}"),
+    }
 }
 
 /// A text in a colour, if tables have colours.

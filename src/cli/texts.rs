@@ -14,7 +14,7 @@ use riposte::api::{Approach, Collection, Request};
 use riposte::collection::task::Task;
 use riposte::files::TopicSource;
 use riposte::index::inverted::{self, InvertedIndex, VerifiedFiles};
-use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
+use riposte::ingest::extraction_settings::ExtractionSettings;
 use riposte::runs::run_files::OutputSettings;
 use riposte::runs::service::ServiceRun;
 use riposte::runs::texts::FinishedTextRun;
@@ -71,26 +71,17 @@ struct Wanted<'a> {
 }
 
 fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
-    let Wanted {
-        stances,
-        debate,
-        key_file,
-    } = wanted;
     let kind = Task::Texts(task);
     let settings = args.search.settings();
     let approaches = args.approach.iter();
     let approaches = approaches.map(|name| Approach::find_with(kind, name, &settings));
     let approaches = approaches.collect::<Result<_>>()?;
     let indexing = &args.indexing;
+    let (models, compute) = (args.models.open()?, args.models.compute());
     let settings = ExtractionSettings {
-        input: args.input.clone(),
-        places: indexing.places(None),
-        models: args.models.open()?,
-        options: ExtractionOptions::computed(args.models.compute()),
-        limit: None,
         threads: indexing.threads,
         rehash: args.rehash,
-        retry: false,
+        ..ExtractionSettings::new(&args.input, indexing.places(None), models, compute)
     };
     let collection = Collection::of(kind, settings);
     let topics = args.topics.clone();
@@ -98,9 +89,9 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         topics: topics.map_or(TopicSource::Collection, TopicSource::File),
         parts: topic_parts(&args.parts),
         explain: args.explain.is_some(),
-        stances,
-        debate: debate.is_some(),
-        key_file: key_file.map(Path::to_owned),
+        stances: wanted.stances,
+        debate: wanted.debate.is_some(),
+        key_file: wanted.key_file.map(Path::to_owned),
         ..Request::new(&collection, approaches)
     };
     args.metadata.note_for_tira();
@@ -108,7 +99,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         dir: args.output.clone(),
         tag: args.tag.clone(),
         explain: args.explain.clone(),
-        debate: debate.map(Path::to_owned),
+        debate: wanted.debate.map(Path::to_owned),
         metadata: args.metadata.config(),
         faults: args.faults.file(Some(&args.output)),
     };

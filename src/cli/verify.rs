@@ -131,16 +131,13 @@ fn print_findings(run: &str, findings: &[Finding], all: bool) -> Result<()> {
             "{run}: {more} more of these kinds (--verbose prints them)\n"
         ))?;
     }
-    let verdict = match (is_valid(findings), is_refused_by_tira(findings)) {
+    let is_refused = findings.iter().any(|f| f.severity == Severity::Tira);
+    let verdict = match (is_valid(findings), is_refused) {
         (false, _) => terminal::painted("NOT valid", |style| style.red()),
         (true, true) => "valid by the rules of the task, but TIRA refuses it".to_owned(),
         (true, false) => terminal::painted("valid", |style| style.green()),
     };
     print(&format_args!("{run}: {verdict}\n"))
-}
-
-fn is_refused_by_tira(findings: &[Finding]) -> bool {
-    findings.iter().any(|f| f.severity == Severity::Tira)
 }
 
 fn to_json(verdict: &VerifiedRun) -> Value {

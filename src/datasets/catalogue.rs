@@ -174,7 +174,7 @@ impl DatasetCatalogue {
             );
             for alias in &entry.aliases {
                 ensure!(
-                    is_alias(alias) && names.insert(alias),
+                    alias.split('/').all(is_plain_name) && names.insert(alias),
                     "data set {name}: the alias {alias:?} is not a name, or it occurs twice"
                 );
             }
@@ -285,11 +285,6 @@ fn check_place(path: &str) -> Result<()> {
         "{path:?} is a name that riposte needs itself"
     );
     Ok(())
-}
-
-/// Whether `name` consists of plain names with slashes in between.
-fn is_alias(name: &str) -> bool {
-    name.split('/').all(is_plain_name)
 }
 
 /// The kinds of archives that riposte unpacks.

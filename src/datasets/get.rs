@@ -152,10 +152,7 @@ fn chosen<'d>(datasets: &'d Datasets, asked: &DatasetRequest) -> Result<Vec<&'d 
 }
 
 fn check_consent(entries: &[&DatasetEntry], asked: &DatasetRequest) -> Result<()> {
-    if asked.accept_licence {
-        return Ok(());
-    }
-    for entry in entries {
+    for entry in entries.iter().filter(|_| !asked.accept_licence) {
         if let Some(consent) = &entry.consent {
             let name = &entry.name;
             bail!("{name}: {consent} If you agree, give --accept-licence");
@@ -339,7 +336,7 @@ impl Getting<'_> {
         let rest = announced
             .unwrap_or(0)
             .saturating_sub(step.installed.unpacked);
-        space::check_rest(self.dir, rest)?;
+        space::check_room(self.dir, rest)?;
         let verb = if step.installed.entries > 0 {
             "goes on to unpack"
         } else {

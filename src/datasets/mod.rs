@@ -22,7 +22,7 @@ use indicatif::DecimalBytes;
 use serde::{Deserialize, Serialize};
 
 use crate::directories::datasets_directory;
-use crate::disk::{open_lock, read_record, regular};
+use crate::disk::{open_lock, read_record, regular, remove_if_there};
 use entry_name::{MARKER, UNFINISHED};
 
 /// What stands before the name of a data set where a path could be meant, too.
@@ -163,12 +163,7 @@ impl Datasets {
         }
         let _lock = lock(&dir, &entry.name)?;
         // first, so that what is left after a crash does not look complete
-        match fs::remove_file(dir.join(MARKER)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(error).with_context(removing);
-            }
-            _ => {}
-        }
+        remove_if_there(&dir.join(MARKER)).with_context(removing)?;
         fs::remove_dir_all(&dir).with_context(removing)?;
         Ok(true)
     }

@@ -1,6 +1,6 @@
 //! What the user chooses about a collection: where it is and what is computed about it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::device::Compute;
 use crate::evidence::precision::Precision;
@@ -21,20 +21,6 @@ pub struct ExtractionOptions {
     pub precision: Precision,
 }
 
-impl ExtractionOptions {
-    /// The options of a task that only chooses how models compute.
-    pub fn computed(compute: Compute) -> Self {
-        let precision = Precision {
-            compute,
-            ..Precision::default()
-        };
-        ExtractionOptions {
-            precision,
-            ..ExtractionOptions::default()
-        }
-    }
-}
-
 /// What is extracted, and how.
 #[derive(Clone)]
 pub struct ExtractionSettings {
@@ -51,4 +37,22 @@ pub struct ExtractionSettings {
     pub rehash: bool,
     /// Whether documents in which riposte has died are tried again.
     pub retry: bool,
+}
+
+impl ExtractionSettings {
+    /// All images, with all threads, and default options but for how models compute.
+    pub fn new(input: &Path, places: Places, models: Models, compute: Compute) -> Self {
+        let mut options = ExtractionOptions::default();
+        options.precision.compute = compute;
+        ExtractionSettings {
+            input: input.to_owned(),
+            places,
+            models,
+            options,
+            limit: None,
+            threads: None,
+            rehash: false,
+            retry: false,
+        }
+    }
 }

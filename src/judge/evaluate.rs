@@ -18,8 +18,7 @@ use crate::collection::FaultKind;
 use crate::events::{Event, OnEvent};
 use crate::files::stdin::Stdin;
 use crate::files::{
-    JudgementsFile, NamedRun, decoded, names_of_runs, read_judgements, read_run,
-    report_broken_lines,
+    NamedRun, decoded, names_of_runs, read_judgements, read_run, report_broken_lines,
 };
 use crate::wording::nearest;
 
@@ -110,17 +109,12 @@ pub fn evaluate(settings: &EvaluationSettings, on_event: &mut OnEvent) -> Result
     let mut has_faults = false;
     let mut judgements = Vec::new();
     for file in &settings.judgements {
-        let JudgementsFile {
-            name,
-            qrels,
-            are_of_touche,
-            errors,
-        } = read_judgements(file, &settings.stdin, on_event)?;
-        has_faults |= errors > 0;
+        let read = read_judgements(file, &settings.stdin, on_event)?;
+        has_faults |= read.errors > 0;
         judgements.push(Judgements {
-            name: escaped(&name).to_string(),
-            measures: measures_of(&qrels, are_of_touche, &settings.measures)?,
-            qrels,
+            name: escaped(&read.name).to_string(),
+            measures: measures_of(&read.qrels, read.are_of_touche, &settings.measures)?,
+            qrels: read.qrels,
         });
     }
     for measure in &settings.measures {

@@ -127,21 +127,17 @@ fn topics<'a>(
         "without a PRO or a CON list: it counts as 0, and ranx needs make_comparable=True",
         on_event,
     );
-    if all_judged {
-        note(
-            "topics",
-            in_run.difference(&judged).copied(),
+    let (left_out, what) = match all_judged {
+        true => (
+            in_run.difference(&judged),
             "of the run without judgements: evaluators leave them out",
-            on_event,
-        );
-    } else {
-        note(
-            "topics",
-            judged.difference(&in_run).copied(),
+        ),
+        false => (
+            judged.difference(&in_run),
             "with judgements that are not in the run: they are left out, as in the official measures (--all-judged counts them as 0)",
-            on_event,
-        );
-    }
+        ),
+    };
+    note("topics", left_out.copied(), what, on_event);
     topics.clone()
 }
 

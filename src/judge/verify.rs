@@ -161,13 +161,9 @@ fn findings_of_metadata(run: &Path, bytes: &[u8], all: bool) -> Vec<Finding> {
             return vec![found(Severity::Tira, what, "")];
         }
     };
-    let Described {
-        tag,
-        is_manual,
-        missing,
-    } = described;
+    let (tag, missing) = (described.tag, described.missing);
     let mut findings = Vec::new();
-    if is_manual {
+    if described.is_manual {
         let what = "a manual run".to_owned();
         let hint = format!("{name} says so: description or narrative was searched for");
         findings.push(found(Severity::Note, what, &hint));

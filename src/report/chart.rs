@@ -8,7 +8,6 @@ fn per_cent(share: f64) -> String {
 }
 
 /// A plot with a column for each topic.
-#[derive(Debug)]
 pub(crate) struct ColumnChart {
     /// The width of the plot in pixels, if the page is as wide.
     pub width: u32,
@@ -23,7 +22,7 @@ pub(crate) struct ColumnChart {
 }
 
 /// A topic's column.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct TopicColumn {
     pub href: String,
     /// The topic's number; `None` where names would overlap.
@@ -84,7 +83,6 @@ impl ColumnChart {
 }
 
 /// A plot of candidates: relevance from left to right, P(pro) - P(con) from bottom to top.
-#[derive(Debug)]
 pub(crate) struct Scatter {
     pub candidates: Vec<PlottedCandidate>,
     /// The values at the right, upper and lower ends.
@@ -94,7 +92,6 @@ pub(crate) struct Scatter {
 }
 
 /// A candidate in the plot.
-#[derive(Debug)]
 pub(crate) struct PlottedCandidate {
     pub relevance: f64,
     /// P(pro) - P(con).
@@ -156,7 +153,6 @@ impl Scatter {
 }
 
 /// A plot of scores by rank, with a bar for each text.
-#[derive(Debug)]
 pub(crate) struct Scores {
     /// In rank order: the score, the CSS class and the title of each.
     pub results: Vec<(f64, &'static str, String)>,

@@ -83,7 +83,6 @@ struct CandidateRanks {
 }
 
 /// An image that looks the same as another one.
-#[derive(Debug)]
 pub(crate) struct LookAlike {
     pub id: DocId,
     /// The number of bits, of 64, in which the perceptual hashes differ.
@@ -107,18 +106,13 @@ fn plan_topic<'a>(
     of_topic: OfTopic<'a, ImageRunLine>,
     sources: &ImageReportData<'a>,
 ) -> TopicPlan<'a> {
-    let OfTopic {
-        topic,
-        own,
-        other,
-        explained,
-    } = of_topic;
+    let (topic, explained) = (of_topic.topic, of_topic.explained);
     // a PRO and a CON list
     let lists = |lines: Vec<&'a ImageRunLine>| {
         let of_side = |stance| lines.iter().copied().filter(move |l| l.stance == stance);
         Stance::BOTH.map(|stance| by_rank(of_side(stance)))
     };
-    let (mut own, mut dropped) = (lists(own), lists(other));
+    let (mut own, mut dropped) = (lists(of_topic.own), lists(of_topic.other));
     let depth = sources.place.depth.unwrap_or(DEPTH);
     let cut = |list: &mut Vec<&'a ImageRunLine>| list.split_off(depth.min(list.len()));
     let deeper = positions(own.iter_mut().flat_map(cut));

@@ -25,7 +25,6 @@ mod tree;
 pub(crate) mod words;
 
 /// Facts for all pages of a report.
-#[derive(Debug)]
 pub(crate) struct ReportHead {
     /// The name of the task: "Image retrieval for arguments".
     pub task: &'static str,
@@ -43,7 +42,6 @@ pub(crate) struct ReportHead {
 }
 
 /// A measure of the run, shown as a column.
-#[derive(Debug)]
 pub(crate) struct MeasureColumn {
     /// A short name: "on stance".
     pub name: String,
@@ -59,14 +57,12 @@ pub(crate) struct MeasureColumn {
 }
 
 /// A report that can be written.
-#[derive(Debug)]
 pub(crate) struct RunReport {
     pub head: ReportHead,
     pub topics: Vec<TopicReport>,
 }
 
 /// A topic of a report.
-#[derive(Debug)]
 pub(crate) struct TopicReport {
     topic: Topic,
     /// For the table of topics: thumbnails of the first images of the PRO list and of the CON list.
@@ -97,14 +93,12 @@ fn nothing_about<'a>(about: impl Iterator<Item = &'a Option<Explanation>>) -> Op
     presence.map(|presence| presence::nothing(&presence))
 }
 
-#[derive(Debug)]
 enum Body {
     Images(images::ImagesTopic),
     Texts(texts::TextsTopic),
 }
 
 /// How the rank of a document differs from that in the other run.
-#[derive(Clone, Debug)]
 pub(crate) struct RankChange {
     /// The CSS class: "new", "up", "down" or "same"; for images also "crossed" and "gone".
     pub class: &'static str,

@@ -13,7 +13,6 @@ use super::words::three_decimals;
 const NAMED: usize = 5;
 
 /// A run beside others.
-#[derive(Debug)]
 pub(crate) struct RunRow {
     pub(super) name: String,
     /// How many topics and documents it has.
@@ -23,7 +22,6 @@ pub(crate) struct RunRow {
 }
 
 /// A measure of a run.
-#[derive(Debug)]
 pub(super) struct Measured {
     pub name: String,
     pub value: String,
@@ -32,7 +30,6 @@ pub(super) struct Measured {
 }
 
 /// A topic in which two runs differ.
-#[derive(Debug)]
 pub(super) struct Differing {
     pub href: String,
     pub text: String,

@@ -251,7 +251,7 @@ impl<T: RunLine> ShownRun<T> {
         if !explained.iter().all(|of| T::topic_of(of).1) {
             notes.push(WITHOUT_IDS.to_owned());
         }
-        let run = ShownRun {
+        Ok(ShownRun {
             topics,
             lines,
             against,
@@ -260,8 +260,7 @@ impl<T: RunLine> ShownRun<T> {
             explained,
             debate,
             notes,
-        };
-        Ok(run)
+        })
     }
 
     /// The name of the other run.

@@ -48,7 +48,6 @@ const GAUGES: usize = 6;
 const SCORES: usize = 60;
 
 /// The content of a topic's page.
-#[derive(Debug)]
 pub(crate) struct TextsTopic {
     pub objects: Option<[String; 2]>,
     pub results: Vec<TextView>,
@@ -65,7 +64,6 @@ pub(crate) struct TextsTopic {
 }
 
 /// A text on a topic's page.
-#[derive(Debug)]
 pub(crate) struct TextView {
     pub anchor: String,
     pub id: String,
@@ -94,7 +92,6 @@ pub(crate) struct TextView {
 }
 
 /// The stance of a text, according to the run or the collection.
-#[derive(Debug)]
 pub(crate) struct StanceView {
     pub class: &'static str,
     /// Whether it was estimated; otherwise the collection has it.
@@ -104,7 +101,6 @@ pub(crate) struct StanceView {
 }
 
 /// The grade of a text in one file of judgements.
-#[derive(Debug)]
 pub(crate) struct TextGradeView {
     pub class: &'static str,
     pub name: String,
@@ -253,20 +249,8 @@ impl<'a> PageBuilder<'a> {
             .as_ref()
             .and_then(|document| document.url.as_deref());
         let url = url.unwrap_or_default();
-        let mut rows: Vec<ExplanationRow> = explained
-            .iter()
-            .map(|e| ExplanationRow::new(&e.score))
-            .collect();
-        rows.extend(
-            explained
-                .and_then(|e| e.stance.as_ref())
-                .map(ExplanationRow::new),
-        );
-        rows.extend(
-            explained
-                .and_then(|e| e.about.as_ref())
-                .map(ExplanationRow::new),
-        );
+        let trees = explained.map(|e| [Some(&e.score), e.stance.as_ref(), e.about.as_ref()]);
+        let trees = trees.into_iter().flatten().flatten();
         Ok(TextView {
             anchor: self.sources.place.form.anchor(&self.topic.id, &id.0),
             id: id.0.clone(),
@@ -293,7 +277,7 @@ impl<'a> PageBuilder<'a> {
             change: None,
             reason: explained.and_then(|e| reason::text::sentence(e, self.objects())),
             gauges: explained.map_or_else(Vec::new, |e| gauges(&e.score)),
-            rows,
+            rows: trees.map(ExplanationRow::new).collect(),
             link: web_address(url),
             url: shortened(url, 300),
         })

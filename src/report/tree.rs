@@ -6,7 +6,7 @@ use riposte_eval::Explanation;
 use super::words::{number, with_minus_signs};
 
 /// A number of an explanation, with the rows of its parts.
-#[derive(Debug, Template)]
+#[derive(Template)]
 #[template(path = "explanation.html", config = "src/report/askama.toml")]
 pub(crate) struct ExplanationRow {
     name: String,
@@ -20,7 +20,6 @@ pub(crate) struct ExplanationRow {
 }
 
 /// A probability or share, with a bar.
-#[derive(Debug)]
 pub(crate) struct Gauge {
     pub name: String,
     /// The meaning of the name, for readers; empty if the name says it.
@@ -31,7 +30,6 @@ pub(crate) struct Gauge {
 }
 
 /// The bar of a row, in per cent of the width. It starts in the middle if any row of the same level is negative, else at the left.
-#[derive(Debug)]
 struct Bar {
     /// Where it starts; empty for 0.
     x: String,

@@ -8,24 +8,13 @@ use riposte_serve::answers as served;
 
 use super::opened::OpenedPart;
 use crate::api::ask;
+use crate::html::percent_encoded;
 use crate::score::presence::{self, Basis};
 
 /// The address of a picture on the server. Ids of images are letters and digits; what else there is gets escaped.
 pub(super) fn picture_address(collection: &str, id: &str) -> String {
-    format!("/picture/{}/{}", escaped(collection), escaped(id))
-}
-
-/// A part of the path of an address.
-fn escaped(part: &str) -> String {
-    let mut text = String::with_capacity(part.len());
-    for byte in part.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            text.push(byte.into());
-        } else {
-            text += &format!("%{byte:02X}");
-        }
-    }
-    text
+    let (collection, id) = (percent_encoded(collection), percent_encoded(id));
+    format!("/picture/{collection}/{id}")
 }
 
 pub(super) fn side(stance: Stance) -> served::ClaimSide {
@@ -61,7 +50,7 @@ pub(super) fn presence(of: presence::Presence) -> served::Presence {
     }
 }
 
-fn about(of: ask::About) -> served::About {
+pub(super) fn about(of: ask::About) -> served::About {
     served::About {
         probability: of.probability,
         is_padding: of.is_padding,

@@ -18,7 +18,7 @@ use riposte_serve::{Call, Desk, Refusal};
 
 use super::answers::debated;
 use super::opened::{OpenedCollection, OpenedPart, QuestionAsked};
-use super::served::{Served, ServedSettings, distinct};
+use super::served::{Served, distinct};
 use super::{document, explain, read, reply, report, search, served};
 use crate::api::Approach;
 use crate::events::OnEvent;
@@ -54,7 +54,7 @@ impl ServedCollections {
         let encoder =
             models::installed_stance_encoder(&first.models, compute, otherwise, on_event)?;
         let named = distinct(&dirs).into_iter().zip(settings);
-        let served = named.map(|(name, settings)| Served::new(ServedSettings { name, settings }));
+        let served = named.map(|(name, settings)| Served::new(name, settings));
         Ok(ServedCollections {
             collections: served.collect(),
             encoder,
@@ -223,9 +223,7 @@ fn check_approach(name: Option<&str>, part: &OpenedPart) -> Result<(), Refusal> 
 
 impl Desk for ServedCollections {
     fn version(&self, collection: Option<&str>) -> Option<u64> {
-        let mut of = self.collections.iter();
-        of.find(|served| collection.is_none_or(|name| name == served.name))
-            .map(Served::version)
+        self.find(collection).ok().map(Served::version)
     }
 
     fn collections(&self, _: &Call) -> Result<Vec<CollectionInfo>, Refusal> {

@@ -10,8 +10,8 @@ use riposte_serve::answers::Explained;
 use riposte_serve::questions::Explain;
 use serde_json::json;
 
-use super::opened::{OpenedPart, QuestionAsked, one_topic};
-use crate::api::ask::AnsweringRun;
+use super::opened::{OpenedPart, QuestionAsked};
+use crate::api::ask::{AnsweringRun, one_topic};
 use crate::api::request::DoneTexts;
 use crate::api::{Approach, Request};
 use crate::collection::task::Task;
@@ -99,7 +99,7 @@ fn of_text(
 ) -> Result<Found> {
     let approach = Approach::find(part.task(), approach.unwrap_or("riposte"))?;
     let request = Request {
-        topics: TopicSource::Given(vec![one_topic(question)?]),
+        topics: TopicSource::Given(vec![one_topic(question)?.0]),
         explain: true,
         ..part.collection.request(approach)
     };

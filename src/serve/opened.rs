@@ -4,13 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, bail};
-use riposte_eval::topic::{self, Topic};
+use anyhow::{Context, Result};
 use riposte_eval::{DocId, TextTask};
 use riposte_serve::questions::DocumentKind;
-use serde_json::json;
 
-use crate::api::ask::{Answered, AnsweringRun, AskSettings};
+use crate::api::ask::{Answered, AnsweringRun, AskSettings, one_topic};
 use crate::api::request::DoneTexts;
 use crate::api::{Approach, Collection, Request};
 use crate::collection::task::Task;
@@ -25,7 +23,6 @@ use crate::recipes::text_approach::TextApproach;
 use crate::runs::images::OpenImages;
 use crate::texts::by_words;
 use crate::texts::indexes::TextIndexes;
-use crate::topic::ASKED;
 
 /// The approach of searches by words alone.
 const BY_WORDS: &str = "bm25";
@@ -199,7 +196,7 @@ impl OpenedPart {
     ) -> Result<Words> {
         let approach = Approach::find(Task::Texts(task), BY_WORDS)?;
         let request = Request {
-            topics: TopicSource::Given(vec![one_topic(question)?]),
+            topics: TopicSource::Given(vec![one_topic(question)?.0]),
             stances: false,
             ..self.collection.request(approach)
         };
@@ -272,17 +269,5 @@ impl OpenedPart {
             Some(_) => index.document(id).map(Some),
             None => Ok(None),
         }
-    }
-}
-
-/// A question as the only topic of a run.
-///
-/// # Errors
-/// It has no words.
-pub(super) fn one_topic(question: &str) -> Result<Topic> {
-    let line = format!("{}\n", json!({"qid": ASKED, "query": question}));
-    match topic::parse(&line)?.into_iter().next() {
-        Some(topic) => Ok(topic),
-        None => bail!("the question is no topic"),
     }
 }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use riposte_eval::Stance;
-use riposte_serve::answers::{About, ClaimSide, SearchAnswer, SearchHit};
+use riposte_serve::answers::{ClaimSide, SearchAnswer, SearchHit};
 use riposte_serve::questions::{Filters, OnSide, Search};
 
-use super::answers::{picture_address, presence, side, understood};
+use super::answers::{about, picture_address, presence, side, understood};
 use super::opened::OpenedPart;
 use crate::api::ask::{self, Answered, AnsweringRun};
 use crate::collection::task::Task;
@@ -87,13 +87,6 @@ fn images(answer: &ask::Answer, runs: &ImageRuns, collection: &str) -> Vec<Balan
     found
         .map(|(image, side)| (hit((image, side)), balance(image)))
         .collect()
-}
-
-fn about(of: ask::About) -> About {
-    About {
-        probability: of.probability,
-        is_padding: of.is_padding,
-    }
 }
 
 /// Texts in the order of the run. Of arguments, the sheet has the sides of the first ones.

@@ -12,15 +12,8 @@ use super::watch::DirectoryStamp;
 use crate::events::OnEvent;
 use crate::ingest::extraction_settings::ExtractionSettings;
 
-/// A collection to serve.
-#[derive(Clone)]
-pub(crate) struct ServedSettings {
-    /// The name that requests have.
-    pub name: String,
-    pub settings: ExtractionSettings,
-}
-
 pub(super) struct Served {
+    /// The name that requests have.
     pub name: String,
     settings: ExtractionSettings,
     state: RwLock<CollectionState>,
@@ -38,10 +31,10 @@ pub(super) enum CollectionState {
 }
 
 impl Served {
-    pub fn new(settings: ServedSettings) -> Served {
+    pub fn new(name: String, settings: ExtractionSettings) -> Served {
         Served {
-            name: settings.name,
-            settings: settings.settings,
+            name,
+            settings,
             state: RwLock::new(CollectionState::Building),
             version: AtomicU64::new(1),
         }
@@ -121,12 +114,10 @@ pub(super) fn distinct(dirs: &[PathBuf]) -> Vec<String> {
                 '-'
             }
         };
-        let base: String = last.chars().map(letters).collect();
-        let base = if base.is_empty() {
-            "collection".to_owned()
-        } else {
-            base
-        };
+        let mut base: String = last.chars().map(letters).collect();
+        if base.is_empty() {
+            base.push_str("collection");
+        }
         let numbered = (2..).map(|number| format!("{base}-{number}"));
         let mut candidates = std::iter::once(base.clone()).chain(numbered);
         names.extend(candidates.find(|name| !names.contains(name)));

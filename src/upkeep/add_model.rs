@@ -59,10 +59,8 @@ pub fn add(
         Ok(())
     };
     let staged = weights::stage(models, place, &name, &mut examine, progress)?;
-    let tried = role_of(role, staged.dir()).and_then(|role| {
-        let found = trial::run(role, staged.dir())?;
-        Ok((role, found))
-    });
+    let role = role.map_or_else(|| recognise::role(staged.dir()), Ok);
+    let tried = role.and_then(|role| Ok((role, trial::run(role, staged.dir())?)));
     let (role, found) = match tried {
         Ok(tried) => tried,
         Err(error) => {
@@ -83,8 +81,4 @@ pub fn add(
         found,
         notes,
     })
-}
-
-fn role_of(found: Option<ModelRole>, dir: &Path) -> Result<ModelRole> {
-    found.map_or_else(|| recognise::role(dir), Ok)
 }

@@ -333,12 +333,7 @@ fn reasons(tried: &[FailedSource]) -> String {
 }
 
 fn remove_if_there(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
-        }
-        _ => Ok(()),
-    }
+    disk::remove_if_there(path).with_context(|| format!("cannot remove {}", path.display()))
 }
 
 /// The message for a directory that another model has; `known` is its name if riposte knows it.

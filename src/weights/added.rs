@@ -102,10 +102,8 @@ impl AddedRecord {
                 model.role
             );
             let mut files = BTreeSet::new();
-            for AddedFile {
-                file, sha256, url, ..
-            } in &model.files
-            {
+            for of in &model.files {
+                let (file, sha256, url) = (&of.file, &of.sha256, &of.url);
                 ensure!(
                     file.split('/').all(is_plain_name) && files.insert(file),
                     "model {name}, file {file:?}: not a plain file name, or it occurs twice"
@@ -132,19 +130,12 @@ impl AddedModel {
             .iter()
             .map(|file| file.bytes)
             .fold(0, u64::saturating_add);
-        let file = |AddedFile {
-                        file,
-                        bytes,
-                        sha256,
-                        url,
-                    }: AddedFile| ModelFile {
-            file,
-            bytes: Some(bytes),
-            sha256: Some(sha256),
-            sources: url
-                .into_iter()
-                .map(|url| ModelSource::Address { url })
-                .collect(),
+        let source = |url| ModelSource::Address { url };
+        let file = |of: AddedFile| ModelFile {
+            file: of.file,
+            bytes: Some(of.bytes),
+            sha256: Some(of.sha256),
+            sources: of.url.into_iter().map(source).collect(),
         };
         ModelEntry {
             gives: gives(self.role).to_owned(),

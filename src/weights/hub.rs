@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::added::HUB;
 use crate::disk::{TemporaryDir, is_hex, is_plain_name, regular};
+use crate::html::percent_encoded;
 use crate::limits::{MAX_LISTING_BYTES, MAX_REVISION_BYTES};
 use crate::web::download::{Expected, Web};
 use crate::web::{ProgressDisplay, hub};
@@ -67,12 +68,9 @@ impl Repository {
     /// # Errors
     /// The hub cannot be reached, it refuses, or its answer makes no sense.
     pub fn listing(&self, web: &mut Web, progress: &ProgressDisplay) -> Result<HubRevision> {
-        let Repository {
-            owner,
-            name,
-            revision,
-        } = self;
-        let revision = escaped(revision);
+        let Repository { owner, name, .. } = self;
+        // `refs/pr/1` is one word there
+        let revision = percent_encoded(&self.revision);
         let url = format!(
             "{}/api/models/{owner}/{name}/revision/{revision}",
             hub::endpoint()?
@@ -105,17 +103,6 @@ impl Repository {
             hub::endpoint()?
         ))
     }
-}
-
-/// A revision in an address: `refs/pr/1` is one word there.
-fn escaped(text: &str) -> String {
-    let escape = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-            char::from(byte).to_string()
-        }
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(escape).collect()
 }
 
 /// The hub's answer.
@@ -162,7 +149,7 @@ mod tests {
         assert_eq!(one.revision, "main");
         assert_eq!(one.to_string(), "hf:openai/clip-vit-base-patch16");
         let other = Repository::parse("o/n@refs/pr/1").unwrap();
-        assert_eq!(escaped(&other.revision), "refs%2Fpr%2F1");
+        assert_eq!(percent_encoded(&other.revision), "refs%2Fpr%2F1");
         for wrong in [
             "", "name", "o/", "/n", "o/n/m", "../n", "o/..", "-o/n", "o/n?x", "o n/m", "o/n@",
         ] {

@@ -111,13 +111,7 @@ impl Models {
     pub fn at(dir: Option<&Path>) -> Result<Models> {
         let dir = models_directory(dir)?;
         let catalogue = ModelCatalogue::embedded()?.with_added(added::entries(&dir)?);
-        Ok(Models {
-            dir,
-            catalogue,
-            sentence: None,
-            cross: None,
-            shared: Shared::default(),
-        })
+        Ok(Models::with_catalogue(&dir, catalogue))
     }
 
     /// A model in memory, which everything with a clone of these models shares. `key` names it, and how it computes.
@@ -142,20 +136,16 @@ impl Models {
 
     /// These models with the sentence encoder of this name; `None` for the first that is installed.
     #[must_use]
-    pub fn with_sentence(self, name: Option<String>) -> Models {
-        Models {
-            sentence: name,
-            ..self
-        }
+    pub fn with_sentence(mut self, name: Option<String>) -> Models {
+        self.sentence = name;
+        self
     }
 
     /// These models with the cross-encoder of this name; `None` for the first that is installed.
     #[must_use]
-    pub fn with_cross(self, name: Option<String>) -> Models {
-        Models {
-            cross: name,
-            ..self
-        }
+    pub fn with_cross(mut self, name: Option<String>) -> Models {
+        self.cross = name;
+        self
     }
 
     /// The name of the model that the user has chosen for a role in all of a run.

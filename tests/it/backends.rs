@@ -10,7 +10,6 @@ use riposte::device::{BackendMode, Compute};
 use riposte::evidence::clip::{Clip, Pixels};
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::store::Store;
-use riposte::ingest::extraction_settings::ExtractionOptions;
 use riposte::recipes::channels::CHANNELS;
 use riposte::{Approach, Collection, Task};
 use riposte_nn::conv::{Numeric, NumericMode};
@@ -91,10 +90,10 @@ fn ranked(home: &Path, backend: BackendMode, threads: usize) -> (Vec<String>, Pa
     let mut collection = collection.stored_in(home).with_threads(threads);
     let settings = &mut collection.settings;
     settings.models = small_models(&home.join("models"));
-    settings.options = ExtractionOptions::computed(Compute {
+    settings.options.precision.compute = Compute {
         numeric: NumericMode::Float,
         backend,
-    });
+    };
     settings.places.evidence = Some(evidence.clone());
     settings.limit = Some(20);
     let approach = Approach::named(Task::Images, "riposte").unwrap();

@@ -8,7 +8,9 @@ use crate::cli::Command;
 use crate::cli::args::{CacheArgs, Quiet};
 use crate::cli::export::ExportCommand;
 use crate::cli::faults::FaultLog;
+use crate::cli::image_args::ExtractionArgs;
 use crate::cli::progress::EventPrinter;
+use crate::cli::text_args::{ComparativeArgs, ControversialArgs, IndexingArgs};
 use riposte::collection::task::Task;
 use riposte::files::check_once;
 use riposte::ingest::own_folder::{NothingThere, OwnFolder};
@@ -49,48 +51,23 @@ impl Command {
     fn collection(&mut self) -> Option<Typed<'_>> {
         let texts = |task| Some(Task::Texts(task));
         Some(match self {
-            Command::Images(args) => Typed {
-                input: &mut args.extraction.input,
-                task: Some(Task::Images),
-                cache: Some(&args.extraction.cache),
-                quiet: args.extraction.quiet,
-            },
-            Command::Extract(args) => Typed {
-                input: &mut args.extraction.input,
-                task: Some(Task::Images),
-                cache: Some(&args.extraction.cache),
-                quiet: args.extraction.quiet,
-            },
-            Command::Controversial(args) => Typed {
-                input: &mut args.texts.input,
-                task: texts(TextTask::Controversial),
-                cache: Some(&args.texts.indexing.cache),
-                quiet: args.texts.indexing.quiet,
-            },
-            Command::Comparative(args) => Typed {
-                input: &mut args.texts.input,
-                task: texts(TextTask::Comparative),
-                cache: Some(&args.texts.indexing.cache),
-                quiet: args.texts.indexing.quiet,
-            },
-            Command::Rank(args) => Typed {
-                input: &mut args.input,
-                task: texts(TextTask::Rank),
-                cache: Some(&args.indexing.cache),
-                quiet: args.indexing.quiet,
-            },
-            Command::Index(args) => Typed {
-                input: &mut args.input,
-                task: args.task,
-                cache: Some(&args.indexing.cache),
-                quiet: args.indexing.quiet,
-            },
-            Command::Inspect(args) => Typed {
-                input: &mut args.input,
-                task: args.task,
-                cache: Some(&args.indexing.cache),
-                quiet: args.indexing.quiet,
-            },
+            Command::Images(args) => Typed::of_images(&mut args.extraction),
+            Command::Extract(args) => Typed::of_images(&mut args.extraction),
+            Command::Controversial(ControversialArgs { texts: args, .. }) => Typed::of(
+                &mut args.input,
+                texts(TextTask::Controversial),
+                &args.indexing,
+            ),
+            Command::Comparative(ComparativeArgs { texts: args, .. }) => Typed::of(
+                &mut args.input,
+                texts(TextTask::Comparative),
+                &args.indexing,
+            ),
+            Command::Rank(args) => {
+                Typed::of(&mut args.input, texts(TextTask::Rank), &args.indexing)
+            }
+            Command::Index(args) => Typed::of(&mut args.input, args.task, &args.indexing),
+            Command::Inspect(args) => Typed::of(&mut args.input, args.task, &args.indexing),
             Command::Export(ExportCommand::Evidence(args)) => Typed {
                 input: args.input.as_mut()?,
                 task: Some(Task::Images),
@@ -108,7 +85,25 @@ impl Command {
     }
 }
 
-impl Typed<'_> {
+impl<'a> Typed<'a> {
+    fn of_images(args: &'a mut ExtractionArgs) -> Self {
+        Typed {
+            input: &mut args.input,
+            task: Some(Task::Images),
+            cache: Some(&args.cache),
+            quiet: args.quiet,
+        }
+    }
+
+    fn of(input: &'a mut PathBuf, task: Option<Task>, indexing: &'a IndexingArgs) -> Self {
+        Typed {
+            input,
+            task,
+            cache: Some(&indexing.cache),
+            quiet: indexing.quiet,
+        }
+    }
+
     fn make(self) -> Result<()> {
         if !self.input.is_dir() || !OwnFolder::is_needed(self.input, self.task) {
             return Ok(());

@@ -4,9 +4,8 @@ use anyhow::Result;
 use clap::Args;
 
 use super::DirArgs;
-use crate::cli::{print, print_json, say_line};
-use riposte::datasets::{self, DatasetRequest, Datasets, FetchedDataset};
-use riposte::weights::ProgressDisplay;
+use crate::cli::{print, print_json, progress_display};
+use riposte::datasets::{self, DatasetRequest, Datasets};
 
 #[derive(Args)]
 pub(in crate::cli) struct GetArgs {
@@ -41,10 +40,7 @@ pub(super) fn get(args: &GetArgs) -> Result<u8> {
         mirror: args.mirror.clone(),
         accept_licence: args.accept_licence,
     };
-    let progress = ProgressDisplay {
-        print: if args.quiet { None } else { Some(say_line) },
-    };
-    let all = datasets::get(&datasets, &asked, &progress)?;
+    let all = datasets::get(&datasets, &asked, &progress_display(args.quiet))?;
     for got in &all {
         if args.json {
             print_json(got)?;
@@ -52,10 +48,7 @@ pub(super) fn get(args: &GetArgs) -> Result<u8> {
             print(got)?;
         }
     }
-    let failed = all
-        .iter()
-        .filter(|got| FetchedDataset::has_failed(got))
-        .count();
+    let failed = all.iter().filter(|got| got.has_failed()).count();
     Ok(match failed {
         0 => 0,
         n if n < all.len() => 1,

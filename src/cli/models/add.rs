@@ -8,7 +8,7 @@ use indicatif::DecimalBytes;
 use serde_json::json;
 
 use crate::cli::lines::without_nulls;
-use crate::cli::{print, print_json, say_line, shown};
+use crate::cli::{print, print_json, progress_display, shown};
 use riposte::upkeep::add_model;
 use riposte::upkeep::add_model::{Added, WantedModel};
 use riposte::weights::{self, AddOutcome, ModelOrigin, ModelRole, Models};
@@ -54,10 +54,7 @@ pub(super) fn add(args: AddArgs) -> Result<u8> {
         name: args.name,
         licence: args.licence,
     };
-    let progress = weights::ProgressDisplay {
-        print: if args.quiet { None } else { Some(say_line) },
-    };
-    let added = add_model::add(&models, &place, &wanted, &progress)?;
+    let added = add_model::add(&models, &place, &wanted, &progress_display(args.quiet))?;
     for note in &added.notes {
         say!("note: {note}");
     }
@@ -78,15 +75,13 @@ pub(super) fn add(args: AddArgs) -> Result<u8> {
 
 /// What the model is, and how it is used.
 fn described(added: &Added) -> String {
-    let Added {
-        name, role, found, ..
-    } = added;
-    let what = match role {
+    let (name, found) = (&added.name, &added.found);
+    let what = match added.role {
         ModelRole::Clip => "an image-text model",
         ModelRole::Sentence => "a sentence encoder",
         _ => "a cross-encoder",
     };
-    let with = match role {
+    let with = match added.role {
         ModelRole::Clip => format!(
             "images and extract use it with --clip {name}, or beside another model with --image-text {name}; a recipe for images with clip = \"{name}\" or image-text = \"{name}\""
         ),

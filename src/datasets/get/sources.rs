@@ -19,16 +19,11 @@ const BUFFER: usize = 1 << 18;
 
 pub(super) struct DatasetSources {
     web: Web,
-    mirror: Option<Mirror>,
+    /// A copy of the files elsewhere, each as `NAME/FILE` or as `FILE`.
+    mirror: Option<Place>,
 }
 
-/// A copy of the files elsewhere, each as `NAME/FILE` or as `FILE`.
-enum Mirror {
-    Address(String),
-    Directory(PathBuf),
-}
-
-/// One place of a file.
+/// The place of a file or of a mirror.
 enum Place {
     Address(String),
     Path(PathBuf),
@@ -42,7 +37,7 @@ impl DatasetSources {
         let mirror = match mirror {
             None => None,
             Some(text) if is_address(text) => {
-                Some(Mirror::Address(text.trim_end_matches('/').to_owned()))
+                Some(Place::Address(text.trim_end_matches('/').to_owned()))
             }
             Some(text) => {
                 let is_dir = fs::metadata(text).is_ok_and(|metadata| metadata.is_dir());
@@ -50,7 +45,7 @@ impl DatasetSources {
                     is_dir,
                     "the mirror {text} is neither an address nor a directory"
                 );
-                Some(Mirror::Directory(text.into()))
+                Some(Place::Path(text.into()))
             }
         };
         Ok(DatasetSources {
@@ -101,11 +96,11 @@ impl DatasetSources {
         let name = &file.file;
         match &self.mirror {
             None => file.urls.iter().cloned().map(Place::Address).collect(),
-            Some(Mirror::Address(base)) => vec![
+            Some(Place::Address(base)) => vec![
                 Place::Address(format!("{base}/{dataset}/{name}")),
                 Place::Address(format!("{base}/{name}")),
             ],
-            Some(Mirror::Directory(dir)) => vec![
+            Some(Place::Path(dir)) => vec![
                 Place::Path(dir.join(dataset).join(name)),
                 Place::Path(dir.join(name)),
             ],

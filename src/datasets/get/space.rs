@@ -65,15 +65,11 @@ pub(super) fn check(
     check_room(datasets.dir(), needed)
 }
 
-/// Checks that the disk has room for so many bytes that come out of an archive.
+/// Checks that the disk has room for so many bytes.
 ///
 /// # Errors
 /// It has less.
-pub(super) fn check_rest(dir: &Path, bytes: u64) -> Result<()> {
-    check_room(dir, bytes)
-}
-
-fn check_room(dir: &Path, needed: u64) -> Result<()> {
+pub(super) fn check_room(dir: &Path, needed: u64) -> Result<()> {
     if let Some(free) = free(dir) {
         ensure!(
             needed <= free,

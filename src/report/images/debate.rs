@@ -123,7 +123,7 @@ impl PageBuilder<'_> {
         marker: &mut Marker,
     ) -> Vec<IllustrationView> {
         let images = sheet.illustrations(argument).into_iter();
-        let images = images.filter(|(image, _)| self.is_shown(&image.image));
+        let images = images.filter(|(image, _)| !self.lines(&image.image).is_empty());
         let views = images.map(|(image, like)| IllustrationView {
             card: self.debate_card(image),
             words: marker.mark(&shortened(unquoted(&like.words), WORDS)),
@@ -131,11 +131,6 @@ impl PageBuilder<'_> {
             likeness: three_decimals(like.likeness),
         });
         views.collect()
-    }
-
-    fn is_shown(&self, id: &DocId) -> bool {
-        let mut lines = self.plan.lists.iter().flatten();
-        lines.any(|line| line.image == *id)
     }
 
     fn debate_card(&self, image: &DebateImage) -> Card {
@@ -150,7 +145,7 @@ impl PageBuilder<'_> {
         let others = images.filter(|image| {
             let like = image.like.as_ref();
             let is_used = like.is_some_and(Illustration::illustrates);
-            image.side == side && !is_used && self.is_shown(&image.image)
+            image.side == side && !is_used && !self.lines(&image.image).is_empty()
         });
         let mut seen = BTreeSet::new();
         let others = others.filter(|image| seen.insert(&image.image));

@@ -497,13 +497,8 @@ fn join_positions(positions: &[(Stance, u32)]) -> String {
 impl CandidateRanks {
     /// The ranks: "3rd of 20 candidates by relevance, 1st as PRO, 9th as CON".
     fn in_words(self, candidates: &str) -> String {
-        let CandidateRanks {
-            relevance,
-            pro,
-            con,
-            of,
-        } = self;
-        let [relevance, pro, con] = [relevance, pro, con].map(ordinal);
+        let [relevance, pro, con] = [self.relevance, self.pro, self.con].map(ordinal);
+        let of = self.of;
         format!("{relevance} of {of}{candidates} by relevance, {pro} as PRO, {con} as CON")
     }
 }

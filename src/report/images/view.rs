@@ -12,7 +12,6 @@ use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::padding;
 
 /// A small picture in the table of topics.
-#[derive(Debug)]
 pub(crate) struct Thumbnail {
     pub href: String,
     pub alt: String,
@@ -20,7 +19,6 @@ pub(crate) struct Thumbnail {
 }
 
 /// The content of a topic's page.
-#[derive(Debug)]
 pub(crate) struct ImagesTopic {
     pub sides: Vec<ImageListView>,
     pub missed: Vec<Card>,
@@ -33,7 +31,6 @@ pub(crate) struct ImagesTopic {
 }
 
 /// The images on a side, or those that are undecided.
-#[derive(Debug)]
 pub(crate) struct ImageListView {
     pub title: &'static str,
     /// What its images do, in a few words.
@@ -48,7 +45,6 @@ pub(crate) struct ImageListView {
 }
 
 /// An image in a list.
-#[derive(Debug)]
 pub(crate) struct Card {
     pub href: String,
     pub label: String,
@@ -69,7 +65,6 @@ pub(crate) struct Card {
 }
 
 /// Images with the same picture as that of a card. A ranking keeps one of them.
-#[derive(Debug)]
 pub(crate) struct Twins {
     /// How they relate to the image of the card, in words.
     pub text: String,
@@ -77,7 +72,6 @@ pub(crate) struct Twins {
 }
 
 /// The judgement of an image, in a few words.
-#[derive(Clone, Debug)]
 pub(crate) struct ImageGradeView {
     pub class: &'static str,
     pub text: &'static str,
@@ -87,7 +81,6 @@ pub(crate) struct ImageGradeView {
 pub(crate) const NOT_LISTED: &str = "not listed";
 
 /// The details of an image.
-#[derive(Debug)]
 pub(crate) struct ImageView {
     pub anchor: String,
     pub id: String,
@@ -130,7 +123,6 @@ pub(crate) struct ImageView {
 }
 
 /// A block of text that OCR read in an image.
-#[derive(Debug)]
 pub(crate) struct BlockView {
     pub lines: Vec<LineView>,
     /// The upright rectangle around the lines, in pixels of the image: left, top, width, height.
@@ -138,7 +130,6 @@ pub(crate) struct BlockView {
 }
 
 /// A line of text that OCR read in an image.
-#[derive(Debug)]
 pub(crate) struct LineView {
     /// Its number in the image, from 0 on.
     pub number: usize,
@@ -149,7 +140,6 @@ pub(crate) struct LineView {
 }
 
 /// A page that shows the image.
-#[derive(Debug)]
 pub(crate) struct PageView {
     pub title: Vec<MarkedSpan>,
     pub url: String,
@@ -159,7 +149,6 @@ pub(crate) struct PageView {
 }
 
 /// An image that looks the same as another one.
-#[derive(Debug)]
 pub(crate) struct LookAlikeView {
     pub id: String,
     pub href: Option<String>,
@@ -170,7 +159,6 @@ pub(crate) struct LookAlikeView {
 }
 
 /// The content of a debate sheet.
-#[derive(Debug)]
 pub(crate) struct DebateView {
     /// Says that no argument is about the topic, if that is so.
     pub nothing: Option<String>,
@@ -183,7 +171,6 @@ pub(crate) struct DebateView {
 }
 
 /// A side of a debate, which is printed on a separate sheet.
-#[derive(Debug)]
 pub(crate) struct DebateSide {
     pub title: &'static str,
     /// Its CSS class: "pro", "con" or "undecided".
@@ -196,7 +183,6 @@ pub(crate) struct DebateSide {
 }
 
 /// An argument of a debate.
-#[derive(Debug)]
 pub(crate) struct ArgumentView {
     /// The fragment of its address, without `#`.
     pub anchor: String,
@@ -216,7 +202,6 @@ pub(crate) struct ArgumentView {
 }
 
 /// An image below an argument.
-#[derive(Debug)]
 pub(crate) struct IllustrationView {
     pub card: Card,
     pub words: Vec<MarkedSpan>,
@@ -226,7 +211,6 @@ pub(crate) struct IllustrationView {
 }
 
 /// The argument that an image is most like.
-#[derive(Debug)]
 pub(crate) struct LikeView {
     /// The address of the argument.
     pub href: String,
