@@ -26,12 +26,10 @@ pub const OTHERS: OtherFamilies = OtherFamilies {
 };
 
 /// A model of candle-transformers that maps token ids (1, tokens) to rows (1, tokens, hidden).
-trait CandleModel: Send + Sync {
-    fn forward(&self, ids: &Tensor) -> Result<Tensor>;
-}
+type CandleModel = Box<dyn Fn(&Tensor) -> Result<Tensor> + Send + Sync>;
 
 /// Makes a model from its tensors, for texts of at most this number of tokens.
-type Make = dyn Fn(VarBuilder, usize) -> Result<Box<dyn CandleModel>>;
+type Make = dyn Fn(VarBuilder, usize) -> Result<CandleModel>;
 
 /// A checkpoint of one of these families.
 struct TextCheckpoint {
@@ -85,7 +83,7 @@ impl OpenedEncoder for TextCheckpoint {
 }
 
 struct Loaded {
-    rows: Box<dyn CandleModel>,
+    rows: CandleModel,
     device: Device,
 }
 
@@ -93,7 +91,7 @@ impl TokenRows for Loaded {
     fn rows(&self, text: &Encoding) -> riposte_nn::Result<Vec<f32>> {
         let rows = || -> Result<Vec<f32>> {
             let ids = Tensor::new(text.get_ids(), &self.device)?.unsqueeze(0)?;
-            self.rows.forward(&ids)?.flatten_all()?.to_vec1()
+            (self.rows)(&ids)?.flatten_all()?.to_vec1()
         };
         rows().map_err(Error::other)
     }
@@ -129,11 +127,13 @@ impl ConfigReader<'_> {
 
     /// A number above 0, under one of these names.
     fn number(&self, names: &[&str], default: f64) -> riposte_nn::Result<f64> {
-        let Some(value) = self.find(names) else {
-            return Ok(default);
-        };
+        self.find(names)
+            .map_or(Ok(default), |value| self.positive(names[0], value))
+    }
+
+    fn positive(&self, name: &str, value: &Value) -> riposte_nn::Result<f64> {
         let number = value.as_f64().filter(|n| n.is_finite() && *n > 0.0);
-        number.ok_or_else(|| self.error(&format!("{} is {value}: expected a number", names[0])))
+        number.ok_or_else(|| self.error(&format!("{name} is {value}: expected a number")))
     }
 
     /// Refuses a setting that has another value than the one that is computed here.
@@ -168,10 +168,7 @@ impl ConfigReader<'_> {
         {
             return Err(self.error(&format!("rope_type is {kind}: expected \"default\"")));
         }
-        let Some(base) = parameters.get("rope_theta") else {
-            return Ok(default);
-        };
-        let number = base.as_f64().filter(|base| base.is_finite() && *base > 0.0);
-        number.ok_or_else(|| self.error(&format!("rope_theta is {base}: expected a number")))
+        let base = parameters.get("rope_theta");
+        base.map_or(Ok(default), |base| self.positive("rope_theta", base))
     }
 }
