@@ -7,7 +7,7 @@ mod nomic_bert;
 use std::path::Path;
 use std::sync::Arc;
 
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 use candle_nn::VarBuilder;
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
 use riposte_nn::sentence::{OpenedEncoder, OtherFamilies, TokenRows};
@@ -49,51 +49,33 @@ struct TextCheckpoint {
 ///
 /// # Errors
 /// A setting would change what is computed, a size is out of range, or a tensor is missing or has another shape or number type.
-fn open(config: &CheckpointConfig, dir: &Path) -> riposte_nn::Result<Box<dyn OpenedEncoder>> {
+fn open(config: &CheckpointConfig, dir: &Path) -> riposte_nn::Result<OpenedEncoder> {
     let model = match config.kind() {
-        Some(modernbert::KIND) => modernbert::open(config, dir),
-        _ => nomic_bert::open(config, dir),
+        Some(modernbert::KIND) => modernbert::open(config, dir)?,
+        _ => nomic_bert::open(config, dir)?,
     };
-    Ok(Box::new(model?))
+    Ok(OpenedEncoder {
+        vocabulary: model.vocabulary,
+        hidden: model.hidden,
+        max_tokens: model.max_tokens.min(crate::limits::MAX_TOKENS),
+        read: Box::new(move |max_tokens| model.read(max_tokens)),
+    })
 }
 
-impl OpenedEncoder for TextCheckpoint {
-    fn vocabulary(&self) -> usize {
-        self.vocabulary
-    }
-
-    fn hidden(&self) -> usize {
-        self.hidden
-    }
-
-    fn max_tokens(&self) -> usize {
-        self.max_tokens.min(crate::limits::MAX_TOKENS)
-    }
-
-    fn read(&self, max_tokens: usize) -> riposte_nn::Result<Box<dyn TokenRows>> {
+impl TextCheckpoint {
+    fn read(&self, max_tokens: usize) -> riposte_nn::Result<TokenRows> {
         let device = device();
         let names = self.expected.iter().map(|(name, _)| {
             let asked = format!("{}{name}", self.expected_prefix);
             (asked, format!("{}{name}", self.prefix))
         });
         let tensors = CheckpointTensors::named(self.checkpoint.clone(), names.collect(), &device);
-        let rows = (self.make)(tensors, max_tokens).map_err(Error::other)?;
-        Ok(Box::new(Loaded { rows, device }))
-    }
-}
-
-struct Loaded {
-    rows: CandleModel,
-    device: Device,
-}
-
-impl TokenRows for Loaded {
-    fn rows(&self, text: &Encoding) -> riposte_nn::Result<Vec<f32>> {
-        let rows = || -> Result<Vec<f32>> {
-            let ids = Tensor::new(text.get_ids(), &self.device)?.unsqueeze(0)?;
-            (self.rows)(&ids)?.flatten_all()?.to_vec1()
+        let model = (self.make)(tensors, max_tokens).map_err(Error::other)?;
+        let rows = move |text: &Encoding| -> Result<Vec<f32>> {
+            let ids = Tensor::new(text.get_ids(), &device)?.unsqueeze(0)?;
+            model(&ids)?.flatten_all()?.to_vec1()
         };
-        rows().map_err(Error::other)
+        Ok(Box::new(move |text| rows(text).map_err(Error::other)))
     }
 }
 
