@@ -119,7 +119,7 @@ pub(super) async fn debate(
     QueryString(fields): QueryString,
 ) -> Answered {
     let debate = DebateQuestion::read(fields)?;
-    debated(&server, debate).await
+    answered_as_json(&server, "debate", debate, Desk::debate).await
 }
 
 /// The same with a body instead of a query string.
@@ -131,11 +131,7 @@ pub(super) async fn debate(
 )]
 pub(super) async fn post_debate(State(server): ServerState, request: Request) -> Answered {
     let debate: DebateQuestion = body::<DebateBody>(&server, request).await?.try_into()?;
-    debated(&server, debate).await
-}
-
-async fn debated(server: &Server, debate: DebateQuestion) -> Answered {
-    answered_as_json(server, "debate", debate, Desk::debate).await
+    answered_as_json(&server, "debate", debate, Desk::debate).await
 }
 
 /// Answers the last message of a debate: the contract of debating systems at Touché 2025.
