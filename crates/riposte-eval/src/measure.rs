@@ -474,10 +474,10 @@ impl Measure {
     /// What the measure is, if no program but riposte and the organisers' script has it.
     pub fn explanation(&self) -> Option<String> {
         match self {
-            Measure::Graded(measure) => match measure.kind {
-                GradedKind::Ndcg(Gain::Organisers(script)) => Some(script.to_string()),
-                _ => None,
-            },
+            Measure::Graded(GradedMeasure {
+                kind: GradedKind::Ndcg(Gain::Organisers(script)),
+                ..
+            }) => Some(script.to_string()),
             _ => None,
         }
     }
@@ -504,11 +504,10 @@ impl FromStr for Measure {
 }
 
 impl Level {
-    /// The parameter, unless it is the default one.
-    fn printed(&self) -> Option<String> {
+    fn parameter(&self) -> String {
         match &self.name {
-            Some(name) => Some(format!("rel={name}")),
-            None => (*self != Level::default()).then(|| format!("rel={}", self.grade)),
+            Some(name) => format!("rel={name}"),
+            None => format!("rel={}", self.grade),
         }
     }
 }
@@ -526,21 +525,14 @@ impl GradedMeasure {
     /// The parameters that are printed: none that has its default value.
     fn parameters(&self) -> Vec<String> {
         let mut printed = self.kind.parameters();
-        match &self.rel {
-            Some(Level { name: Some(of), .. }) => printed.push(format!("rel={of}")),
-            Some(level) if *level != Level::default() || !self.is_level_implied() => {
-                printed.push(format!("rel={}", level.grade));
-            }
-            _ => {}
-        }
+        let is_implied = self.kind.level_use() == LevelUse::Default;
+        let level = self.rel.iter();
+        let level = level.filter(|level| **level != Level::default() || !is_implied);
+        printed.extend(level.map(Level::parameter));
         if self.judged_only {
             printed.push("judged_only=True".to_owned());
         }
         printed
-    }
-
-    fn is_level_implied(&self) -> bool {
-        self.kind.level_use() == LevelUse::Default
     }
 }
 
@@ -550,7 +542,9 @@ impl fmt::Display for Measure {
             Measure::Graded(measure) => (measure.kind.into(), measure.parameters(), measure.cutoff),
             Measure::Diversity(measure) => {
                 let mut parameters = measure.kind.parameters();
-                parameters.extend(measure.rel.printed());
+                if measure.rel != Level::default() {
+                    parameters.push(measure.rel.parameter());
+                }
                 (measure.kind.into(), parameters, measure.cutoff)
             }
             Measure::Image(measure) => {

@@ -3,12 +3,12 @@
 use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error};
-use serde::ser::{Serialize, Serializer};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
 /// The stance of a document towards a topic: for or against what the topic asks.
-#[derive(strum::Display, EnumString, IntoStaticStr, VariantNames)]
+#[derive(serde::Serialize, strum::Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "UPPERCASE")]
+#[serde(rename_all = "UPPERCASE")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stance {
     /// For it.
@@ -33,8 +33,9 @@ impl Stance {
 }
 
 /// The stance of a passage towards the two objects of a comparative question (Touché 2022, Task 2).
-#[derive(strum::Display, EnumString, IntoStaticStr, VariantNames)]
+#[derive(serde::Serialize, strum::Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "UPPERCASE", ascii_case_insensitive)]
+#[serde(rename_all = "UPPERCASE")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectStance {
     /// It prefers the first object.
@@ -72,21 +73,9 @@ fn by_name<'de, T: FromStr, D: Deserializer<'de>>(
         .map_err(|_| Error::unknown_variant(&name, names))
 }
 
-impl Serialize for Stance {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.word())
-    }
-}
-
 impl<'de> Deserialize<'de> for Stance {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         by_name(deserializer, Stance::VARIANTS)
-    }
-}
-
-impl Serialize for ObjectStance {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.word())
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::conv::Numeric;
 use crate::error::Result;
 use crate::tokens::Encoding;
-use crate::transformer::clip;
 
 /// The tower of pictures. Several threads can call its methods at the same time.
 pub trait ImageTower: Send + Sync {
@@ -40,33 +39,5 @@ pub trait TextTower: Send + Sync {
     /// The least cosine between vectors in int8 and vectors in floats, over a few texts; None in floats.
     fn agreement(&self) -> Option<f32> {
         None
-    }
-}
-
-impl ImageTower for clip::ClipVisionTower {
-    fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
-        self.embed(images)
-    }
-
-    fn numeric(&self) -> Numeric {
-        self.numeric()
-    }
-
-    fn agreement(&self) -> Option<f32> {
-        self.agreement()
-    }
-}
-
-impl TextTower for clip::ClipTextTower {
-    fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
-        self.embed(texts)
-    }
-
-    fn numeric(&self) -> Numeric {
-        self.numeric()
-    }
-
-    fn agreement(&self) -> Option<f32> {
-        self.agreement()
     }
 }

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use utoipa::ToSchema;
+use utoipa::{IntoResponses, ToSchema};
 
 use crate::cache::Encoded;
 use crate::guard::COOKIE_NAME;
@@ -27,6 +27,16 @@ use crate::server::{Server, json};
 pub(crate) struct ErrorBody {
     /// One sentence.
     pub(crate) error: String,
+}
+
+/// What every route can answer instead, for the description of the routes.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "it only describes what a Refusal becomes")]
+pub(crate) enum Failures {
+    #[response(status = "4XX")]
+    Client(ErrorBody),
+    #[response(status = "5XX")]
+    Server(ErrorBody),
 }
 
 /// What the log shall know of a response, beside its status.

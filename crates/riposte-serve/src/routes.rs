@@ -76,7 +76,7 @@ async fn no_method(request: Request) -> Refusal {
 }
 
 /// Checks who asks, adds headers to the response, and writes the line of the log.
-async fn around(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+async fn around(State(server): ServerState, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     let mut line = LogLine {
         begun: Instant::now(),
@@ -150,16 +150,20 @@ impl Drop for LogLine {
     }
 }
 
+type ServerState = State<Arc<Server>>;
+type Answered = Result<Response, Refusal>;
+
 /// The answer to a request, which is kept, with its question for the log.
 async fn answered<R: CachedRequest>(
     server: &Server,
     lane: Lane,
     route: &str,
     request: R,
-    work: impl FnOnce(&dyn Desk, &R, &Call) -> Result<Encoded, Refusal> + Send + 'static,
-) -> Response {
+    work: impl FnOnce(&(dyn Desk + 'static), &R, &Call) -> Result<Encoded, Refusal> + Send + 'static,
+) -> Answered {
     let question = request.question().map(str::to_owned);
-    about(question, server.kept(lane, route, request, work).await)
+    let answer = server.kept(lane, route, request, work).await;
+    Ok(about(question, answer))
 }
 
 /// The fields of the query string.

@@ -93,7 +93,7 @@ impl Server {
         lane: Lane,
         route: &str,
         request: R,
-        work: impl FnOnce(&dyn Desk, &R, &Call) -> Result<Encoded, Refusal> + Send + 'static,
+        work: impl FnOnce(&(dyn Desk + 'static), &R, &Call) -> Result<Encoded, Refusal> + Send + 'static,
     ) -> Result<Encoded, Refusal> {
         let version = guarded(|| Ok(self.source.desk.version(request.collection())))?;
         let text = serde_json::to_string(&(route, &request)).map_err(failed)?;

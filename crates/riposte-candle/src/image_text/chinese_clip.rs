@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use candle_core::{Device, Module};
-use candle_nn::{Linear, linear_no_bias};
+use candle_core::{Device, Module, Tensor};
+use candle_nn::linear_no_bias;
 use candle_transformers::models::chinese_clip::Activation as CandleActivation;
 use candle_transformers::models::chinese_clip::text_model::{
     ChineseClipTextConfig, ChineseClipTextTransformer, PositionEmbeddingType,
@@ -12,18 +12,15 @@ use candle_transformers::models::chinese_clip::vision_model::{
     ChineseClipVisionConfig, ChineseClipVisionTransformer,
 };
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
-use riposte_nn::tokens::Encoding;
 use riposte_nn::towers::{ImageTower, TextTower};
 use riposte_nn::transformer::text::CheckpointConfig;
-use riposte_nn::transformer::{
-    EncoderConfig, LayerNames, bert, clip, expected_affine, expected_tensors,
-};
+use riposte_nn::transformer::{LayerNames, bert, clip, expected_affine, expected_tensors};
 use riposte_nn::{Error, Result};
 use serde::Deserialize;
 
 use super::{
-    CHANNELS, TowerSizes, check_encoder, check_images, check_picture, check_sizes, during, embed,
-    ids, padded, pictures, read, reading, square,
+    CHANNELS, TowerSizes, check_encoder, check_picture, check_sizes, during, image_tower, padded,
+    reading, square, text_tower,
 };
 
 const TEXT_LAYERS: LayerNames = LayerNames {
@@ -130,18 +127,6 @@ impl Default for ChineseVisionConfig {
     }
 }
 
-impl ChineseTextConfig {
-    fn encoder(&self) -> EncoderConfig {
-        self.sizes.encoder(self.layer_norm_eps)
-    }
-}
-
-impl ChineseVisionConfig {
-    fn encoder(&self) -> EncoderConfig {
-        self.sizes.encoder(self.layer_norm_eps)
-    }
-}
-
 impl ChineseClipConfig {
     /// Reads and checks the settings of a Chinese CLIP.
     ///
@@ -166,8 +151,11 @@ impl ChineseClipConfig {
 
     fn check(&self) -> Result<()> {
         let (text, vision) = (&self.text, &self.vision);
-        check_encoder("text_config", &text.encoder())?;
-        check_encoder("vision_config", &vision.encoder())?;
+        check_encoder("text_config", &text.sizes.encoder(text.layer_norm_eps))?;
+        check_encoder(
+            "vision_config",
+            &vision.sizes.encoder(vision.layer_norm_eps),
+        )?;
         check_sizes(
             "text_config",
             &[
@@ -252,8 +240,12 @@ impl ChineseClipConfig {
         ] {
             all.extend(expected_affine(name, vec![width]));
         }
-        all.extend(expected_tensors(&text.encoder(), &TEXT_LAYERS));
-        all.extend(expected_tensors(&vision.encoder(), &VISION_LAYERS));
+        let (of_text, of_vision) = (text.layer_norm_eps, vision.layer_norm_eps);
+        all.extend(expected_tensors(&text.sizes.encoder(of_text), &TEXT_LAYERS));
+        all.extend(expected_tensors(
+            &vision.sizes.encoder(of_vision),
+            &VISION_LAYERS,
+        ));
         all
     }
 
@@ -278,16 +270,21 @@ impl ChineseClipConfig {
             ..ChineseClipTextConfig::default()
         };
         let (words, projection) = (text.sizes.hidden_size, self.projection);
-        let tower = read(checkpoint, |weights, device| {
-            Ok(ChineseTextTower {
-                model: ChineseClipTextTransformer::new(weights.pp("text_model"), &settings)?,
-                projection: linear_no_bias(words, projection, weights.pp("text_projection"))?,
-                device: device.clone(),
-                vocabulary: text.vocab_size,
-                positions: text.max_position_embeddings,
+        let positions = text.max_position_embeddings;
+        text_tower(checkpoint, text.vocab_size, positions, |weights| {
+            let model = ChineseClipTextTransformer::new(weights.pp("text_model"), &settings)?;
+            let projection = linear_no_bias(words, projection, weights.pp("text_projection"))?;
+            Ok(move |texts: &[&[u32]], device: &Device| {
+                let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
+                let ones: Vec<Vec<u32>> = texts.iter().map(|text| vec![1; text.len()]).collect();
+                let ones: Vec<&[u32]> = ones.iter().map(Vec::as_slice).collect();
+                let mask = padded(&ones, longest, 0, device)?;
+                // the mask hides what follows a text, so any token can follow it
+                let ids = padded(texts, longest, 0, device)?;
+                let rows = model.forward(&ids, None, Some(&mask))?;
+                projection.forward(&rows.contiguous()?)
             })
-        })?;
-        Ok(Box::new(tower))
+        })
     }
 
     /// Reads the tower of pictures.
@@ -311,56 +308,10 @@ impl ChineseClipConfig {
             ..ChineseClipVisionConfig::default()
         };
         let (pixels, projection) = (vision.sizes.hidden_size, self.projection);
-        let tower = read(checkpoint, |weights, device| {
-            Ok(ChineseImageTower {
-                model: ChineseClipVisionTransformer::new(weights.pp("vision_model"), &settings)?,
-                projection: linear_no_bias(pixels, projection, weights.pp("visual_projection"))?,
-                device: device.clone(),
-                side: vision.image_size,
-            })
-        })?;
-        Ok(Box::new(tower))
-    }
-}
-
-struct ChineseTextTower {
-    model: ChineseClipTextTransformer,
-    projection: Linear,
-    device: Device,
-    vocabulary: usize,
-    positions: usize,
-}
-
-impl TextTower for ChineseTextTower {
-    fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
-        let ids = ids(texts, self.vocabulary, self.positions)?;
-        embed(&self.device, &ids, |texts| {
-            let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
-            let ones: Vec<Vec<u32>> = texts.iter().map(|text| vec![1; text.len()]).collect();
-            let ones: Vec<&[u32]> = ones.iter().map(Vec::as_slice).collect();
-            let mask = padded(&ones, longest, 0, &self.device)?;
-            // the mask hides what follows a text, so any token can follow it
-            let ids = padded(texts, longest, 0, &self.device)?;
-            let rows = self.model.forward(&ids, None, Some(&mask))?;
-            self.projection.forward(&rows.contiguous()?)
-        })
-    }
-}
-
-struct ChineseImageTower {
-    model: ChineseClipVisionTransformer,
-    projection: Linear,
-    device: Device,
-    side: usize,
-}
-
-impl ImageTower for ChineseImageTower {
-    fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
-        check_images(images, self.side)?;
-        embed(&self.device, images, |images| {
-            let pixels = pictures(images, self.side, &self.device)?;
-            let rows = self.model.forward(&pixels)?;
-            self.projection.forward(&rows.contiguous()?)
+        image_tower(checkpoint, vision.image_size, |weights| {
+            let model = ChineseClipVisionTransformer::new(weights.pp("vision_model"), &settings)?;
+            let projection = linear_no_bias(pixels, projection, weights.pp("visual_projection"))?;
+            Ok(move |pixels: &Tensor| projection.forward(&model.forward(pixels)?.contiguous()?))
         })
     }
 }

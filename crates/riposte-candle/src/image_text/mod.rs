@@ -13,6 +13,7 @@ use candle_nn::VarBuilder;
 use rayon::prelude::*;
 use riposte_nn::checkpoint::Checkpoint;
 use riposte_nn::tokens::Encoding;
+use riposte_nn::towers::{ImageTower, TextTower};
 use riposte_nn::transformer::text::CheckpointConfig;
 use riposte_nn::transformer::{Activation, EncoderConfig, NormOrder, check_size};
 use riposte_nn::{Error, normalise};
@@ -122,13 +123,68 @@ fn check_picture(channels: usize, side: usize, patch: usize) -> riposte_nn::Resu
     Ok(())
 }
 
-/// Reads a part of a model.
-fn read<T>(
+/// A tower of pictures with this many rows of pixels. `make` reads the model that maps pixels (picture, colour, row, column) to vectors.
+fn image_tower<M: Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static>(
     checkpoint: Arc<Checkpoint>,
-    part: impl FnOnce(VarBuilder, &Device) -> Result<T>,
-) -> riposte_nn::Result<T> {
+    side: usize,
+    make: impl FnOnce(VarBuilder) -> Result<M>,
+) -> riposte_nn::Result<Box<dyn ImageTower>> {
     let device = device();
-    part(CheckpointTensors::all(checkpoint, &device), &device).map_err(Error::other)
+    let model = make(CheckpointTensors::all(checkpoint, &device)).map_err(Error::other)?;
+    Ok(Box::new(Pictures {
+        model,
+        device,
+        side,
+    }))
+}
+
+struct Pictures<M> {
+    model: M,
+    device: Device,
+    side: usize,
+}
+
+impl<M: Fn(&Tensor) -> Result<Tensor> + Send + Sync> ImageTower for Pictures<M> {
+    fn embed(&self, images: &[&[f32]]) -> riposte_nn::Result<Vec<Vec<f32>>> {
+        check_images(images, self.side)?;
+        embed(&self.device, images, |images| {
+            let shape = (images.len(), CHANNELS, self.side, self.side);
+            (self.model)(&Tensor::from_vec(images.concat(), shape, &self.device)?)
+        })
+    }
+}
+
+/// A tower of texts with ids below `vocabulary` and at most `tokens` of them. `make` reads the model that maps the ids of texts to vectors.
+fn text_tower<M: Fn(&[&[u32]], &Device) -> Result<Tensor> + Send + Sync + 'static>(
+    checkpoint: Arc<Checkpoint>,
+    vocabulary: usize,
+    tokens: usize,
+    make: impl FnOnce(VarBuilder) -> Result<M>,
+) -> riposte_nn::Result<Box<dyn TextTower>> {
+    let device = device();
+    let model = make(CheckpointTensors::all(checkpoint, &device)).map_err(Error::other)?;
+    Ok(Box::new(Texts {
+        model,
+        device,
+        vocabulary,
+        tokens,
+    }))
+}
+
+struct Texts<M> {
+    model: M,
+    device: Device,
+    vocabulary: usize,
+    tokens: usize,
+}
+
+impl<M: Fn(&[&[u32]], &Device) -> Result<Tensor> + Send + Sync> TextTower for Texts<M> {
+    fn embed(&self, texts: &[Encoding]) -> riposte_nn::Result<Vec<Vec<f32>>> {
+        let ids = ids(texts, self.vocabulary, self.tokens)?;
+        embed(&self.device, &ids, |texts| {
+            (self.model)(texts, &self.device)
+        })
+    }
 }
 
 /// Vectors of unit length. `compute` maps inputs to rows, one for each. On a CPU, each input is computed by itself: so its vector does not depend on
@@ -154,22 +210,13 @@ fn embed<I: Sync>(
     Ok(batches.into_iter().flatten().collect())
 }
 
-/// Pictures as a tensor (picture, colour, row, column).
-fn pictures(images: &[&[f32]], side: usize, device: &Device) -> Result<Tensor> {
-    let shape = (images.len(), CHANNELS, side, side);
-    Tensor::from_vec(images.concat(), shape, device)
-}
-
 /// Refuses pictures of another size than the model's.
 fn check_images(images: &[&[f32]], side: usize) -> riposte_nn::Result<()> {
-    match images
-        .iter()
-        .find(|image| image.len() != CHANNELS * side * side)
-    {
+    let mut lengths = images.iter().map(|image| image.len());
+    match lengths.find(|length| *length != CHANNELS * side * side) {
         None => Ok(()),
-        Some(image) => Err(Error::Input(format!(
-            "an image has {} numbers: expected {CHANNELS} × {side} × {side}",
-            image.len()
+        Some(length) => Err(Error::Input(format!(
+            "an image has {length} numbers: expected {CHANNELS} × {side} × {side}"
         ))),
     }
 }

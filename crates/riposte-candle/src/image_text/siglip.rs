@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use candle_core::{Device, Module};
+use candle_core::{Device, Module, Tensor};
 use candle_transformers::models::siglip;
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
-use riposte_nn::tokens::Encoding;
 use riposte_nn::towers::{ImageTower, TextTower};
 use riposte_nn::transformer::text::CheckpointConfig;
-use riposte_nn::transformer::{EncoderConfig, LayerNames, clip, expected_affine, expected_tensors};
+use riposte_nn::transformer::{LayerNames, clip, expected_affine, expected_tensors};
 use riposte_nn::{Error, Result};
 use serde::Deserialize;
 
 use super::{
-    CHANNELS, TowerSizes, check_encoder, check_images, check_picture, check_sizes, during, embed,
-    ids, padded, pictures, read, reading, square,
+    CHANNELS, TowerSizes, check_encoder, check_picture, check_sizes, during, image_tower, padded,
+    reading, square, text_tower,
 };
 
 const TEXT_LAYERS: LayerNames = clip::layer_names("text_model.encoder.layers");
@@ -100,18 +99,6 @@ impl Default for SiglipVisionConfig {
     }
 }
 
-impl SiglipTextConfig {
-    fn encoder(&self) -> EncoderConfig {
-        self.sizes.encoder(self.layer_norm_eps)
-    }
-}
-
-impl SiglipVisionConfig {
-    fn encoder(&self) -> EncoderConfig {
-        self.sizes.encoder(self.layer_norm_eps)
-    }
-}
-
 impl SiglipConfig {
     /// Reads and checks the settings of a SigLIP.
     ///
@@ -125,8 +112,11 @@ impl SiglipConfig {
 
     fn check(&self) -> Result<()> {
         let (text, vision) = (&self.text_config, &self.vision_config);
-        check_encoder("text_config", &text.encoder())?;
-        check_encoder("vision_config", &vision.encoder())?;
+        check_encoder("text_config", &text.sizes.encoder(text.layer_norm_eps))?;
+        check_encoder(
+            "vision_config",
+            &vision.sizes.encoder(vision.layer_norm_eps),
+        )?;
         check_sizes(
             "text_config",
             &[
@@ -141,20 +131,15 @@ impl SiglipConfig {
                     .to_owned(),
             ));
         }
-        if text
-            .projection_size
-            .is_some_and(|size| size != text.sizes.hidden_size)
-        {
+        let (of_text, of_pictures) = (text.sizes.hidden_size, vision.sizes.hidden_size);
+        if let Some(size) = text.projection_size.filter(|size| *size != of_text) {
             return Err(Error::Model(format!(
-                "text_config: projection_size is {}, which is not computed here: expected hidden_size, {}",
-                text.projection_size.unwrap_or_default(),
-                text.sizes.hidden_size
+                "text_config: projection_size is {size}, which is not computed here: expected hidden_size, {of_text}"
             )));
         }
-        if text.sizes.hidden_size != vision.sizes.hidden_size {
+        if of_text != of_pictures {
             return Err(Error::Model(format!(
-                "hidden_size is {} in text_config and {} in vision_config: vectors of texts and pictures must have one length",
-                text.sizes.hidden_size, vision.sizes.hidden_size
+                "hidden_size is {of_text} in text_config and {of_pictures} in vision_config: vectors of texts and pictures must have one length"
             )));
         }
         Ok(())
@@ -222,8 +207,12 @@ impl SiglipConfig {
         ] {
             all.extend(expected_affine(name, shape));
         }
-        all.extend(expected_tensors(&text.encoder(), &TEXT_LAYERS));
-        all.extend(expected_tensors(&vision.encoder(), &VISION_LAYERS));
+        let (of_text, of_vision) = (text.layer_norm_eps, vision.layer_norm_eps);
+        all.extend(expected_tensors(&text.sizes.encoder(of_text), &TEXT_LAYERS));
+        all.extend(expected_tensors(
+            &vision.sizes.encoder(of_vision),
+            &VISION_LAYERS,
+        ));
         all
     }
 
@@ -251,17 +240,14 @@ impl SiglipConfig {
             bos_token_id: 0,
             eos_token_id: 0,
         };
-        let (model, device) = read(checkpoint, |weights, device| {
+        let tokens = text.max_position_embeddings;
+        text_tower(checkpoint, text.vocab_size, tokens, |weights| {
             let model = siglip::TextModel::new(&settings, weights.pp("text_model"))?;
-            Ok((model, device.clone()))
-        })?;
-        Ok(Box::new(SiglipTextTower {
-            model,
-            device,
-            vocabulary: text.vocab_size,
-            tokens: text.max_position_embeddings,
-            padding,
-        }))
+            // the last row represents a text, and the model was trained without a mask, so each text is padded to the end
+            Ok(move |texts: &[&[u32]], device: &Device| {
+                model.forward(&padded(texts, tokens, padding, device)?)
+            })
+        })
     }
 
     /// Reads the tower of pictures.
@@ -281,49 +267,9 @@ impl SiglipConfig {
             hidden_act: vision.hidden_act.candle(),
             layer_norm_eps: vision.layer_norm_eps,
         };
-        let (model, device) = read(checkpoint, |weights, device| {
+        image_tower(checkpoint, vision.image_size, |weights| {
             let model = siglip::VisionModel::new(&settings, true, weights.pp("vision_model"))?;
-            Ok((model, device.clone()))
-        })?;
-        Ok(Box::new(SiglipImageTower {
-            model,
-            device,
-            side: vision.image_size,
-        }))
-    }
-}
-
-struct SiglipTextTower {
-    model: siglip::TextModel,
-    device: Device,
-    vocabulary: usize,
-    tokens: usize,
-    padding: u32,
-}
-
-impl TextTower for SiglipTextTower {
-    /// The last row represents a text, and the model was trained without a mask, so each text is padded to the end.
-    fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
-        let ids = ids(texts, self.vocabulary, self.tokens)?;
-        embed(&self.device, &ids, |texts| {
-            let ids = padded(texts, self.tokens, self.padding, &self.device)?;
-            self.model.forward(&ids)
-        })
-    }
-}
-
-struct SiglipImageTower {
-    model: siglip::VisionModel,
-    device: Device,
-    side: usize,
-}
-
-impl ImageTower for SiglipImageTower {
-    fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
-        check_images(images, self.side)?;
-        embed(&self.device, images, |images| {
-            let pixels = pictures(images, self.side, &self.device)?;
-            self.model.forward(&pixels)
+            Ok(move |pixels: &Tensor| model.forward(pixels))
         })
     }
 }

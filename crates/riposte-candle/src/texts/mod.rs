@@ -7,7 +7,7 @@ mod nomic_bert;
 use std::path::Path;
 use std::sync::Arc;
 
-use candle_core::{Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 use candle_nn::VarBuilder;
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
 use riposte_nn::sentence::{OpenedEncoder, OtherFamilies, TokenRows};
@@ -26,12 +26,10 @@ pub const OTHERS: OtherFamilies = OtherFamilies {
 };
 
 /// A model of candle-transformers that maps token ids (1, tokens) to rows (1, tokens, hidden).
-trait CandleModel: Send + Sync {
-    fn forward(&self, ids: &Tensor) -> Result<Tensor>;
-}
+type CandleModel = Box<dyn Fn(&Tensor) -> Result<Tensor> + Send + Sync>;
 
 /// Makes a model from its tensors, for texts of at most this number of tokens.
-type Make = dyn Fn(VarBuilder, usize) -> Result<Box<dyn CandleModel>>;
+type Make = dyn Fn(VarBuilder, usize) -> Result<CandleModel>;
 
 /// A checkpoint of one of these families.
 struct TextCheckpoint {
@@ -51,51 +49,33 @@ struct TextCheckpoint {
 ///
 /// # Errors
 /// A setting would change what is computed, a size is out of range, or a tensor is missing or has another shape or number type.
-fn open(config: &CheckpointConfig, dir: &Path) -> riposte_nn::Result<Box<dyn OpenedEncoder>> {
+fn open(config: &CheckpointConfig, dir: &Path) -> riposte_nn::Result<OpenedEncoder> {
     let model = match config.kind() {
-        Some(modernbert::KIND) => modernbert::open(config, dir),
-        _ => nomic_bert::open(config, dir),
+        Some(modernbert::KIND) => modernbert::open(config, dir)?,
+        _ => nomic_bert::open(config, dir)?,
     };
-    Ok(Box::new(model?))
+    Ok(OpenedEncoder {
+        vocabulary: model.vocabulary,
+        hidden: model.hidden,
+        max_tokens: model.max_tokens.min(crate::limits::MAX_TOKENS),
+        read: Box::new(move |max_tokens| model.read(max_tokens)),
+    })
 }
 
-impl OpenedEncoder for TextCheckpoint {
-    fn vocabulary(&self) -> usize {
-        self.vocabulary
-    }
-
-    fn hidden(&self) -> usize {
-        self.hidden
-    }
-
-    fn max_tokens(&self) -> usize {
-        self.max_tokens.min(crate::limits::MAX_TOKENS)
-    }
-
-    fn read(&self, max_tokens: usize) -> riposte_nn::Result<Box<dyn TokenRows>> {
+impl TextCheckpoint {
+    fn read(&self, max_tokens: usize) -> riposte_nn::Result<TokenRows> {
         let device = device();
         let names = self.expected.iter().map(|(name, _)| {
             let asked = format!("{}{name}", self.expected_prefix);
             (asked, format!("{}{name}", self.prefix))
         });
         let tensors = CheckpointTensors::named(self.checkpoint.clone(), names.collect(), &device);
-        let rows = (self.make)(tensors, max_tokens).map_err(Error::other)?;
-        Ok(Box::new(Loaded { rows, device }))
-    }
-}
-
-struct Loaded {
-    rows: Box<dyn CandleModel>,
-    device: Device,
-}
-
-impl TokenRows for Loaded {
-    fn rows(&self, text: &Encoding) -> riposte_nn::Result<Vec<f32>> {
-        let rows = || -> Result<Vec<f32>> {
-            let ids = Tensor::new(text.get_ids(), &self.device)?.unsqueeze(0)?;
-            self.rows.forward(&ids)?.flatten_all()?.to_vec1()
+        let model = (self.make)(tensors, max_tokens).map_err(Error::other)?;
+        let rows = move |text: &Encoding| -> Result<Vec<f32>> {
+            let ids = Tensor::new(text.get_ids(), &device)?.unsqueeze(0)?;
+            model(&ids)?.flatten_all()?.to_vec1()
         };
-        rows().map_err(Error::other)
+        Ok(Box::new(move |text| rows(text).map_err(Error::other)))
     }
 }
 
@@ -129,11 +109,13 @@ impl ConfigReader<'_> {
 
     /// A number above 0, under one of these names.
     fn number(&self, names: &[&str], default: f64) -> riposte_nn::Result<f64> {
-        let Some(value) = self.find(names) else {
-            return Ok(default);
-        };
+        self.find(names)
+            .map_or(Ok(default), |value| self.positive(names[0], value))
+    }
+
+    fn positive(&self, name: &str, value: &Value) -> riposte_nn::Result<f64> {
         let number = value.as_f64().filter(|n| n.is_finite() && *n > 0.0);
-        number.ok_or_else(|| self.error(&format!("{} is {value}: expected a number", names[0])))
+        number.ok_or_else(|| self.error(&format!("{name} is {value}: expected a number")))
     }
 
     /// Refuses a setting that has another value than the one that is computed here.
@@ -168,10 +150,7 @@ impl ConfigReader<'_> {
         {
             return Err(self.error(&format!("rope_type is {kind}: expected \"default\"")));
         }
-        let Some(base) = parameters.get("rope_theta") else {
-            return Ok(default);
-        };
-        let number = base.as_f64().filter(|base| base.is_finite() && *base > 0.0);
-        number.ok_or_else(|| self.error(&format!("rope_theta is {base}: expected a number")))
+        let base = parameters.get("rope_theta");
+        base.map_or(Ok(default), |base| self.positive("rope_theta", base))
     }
 }

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use candle_core::{DType, Result, Tensor};
+use candle_core::{DType, Tensor};
 use candle_transformers::models::modernbert::{Config, ModernBert};
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
 use riposte_nn::transformer::text::CheckpointConfig;
 use serde_json::{Value, json};
 
-use super::{CandleModel, ConfigReader, TextCheckpoint};
+use super::{ConfigReader, TextCheckpoint};
 
 pub(super) const KIND: &str = "modernbert";
 
@@ -55,9 +55,11 @@ pub(super) fn open(file: &CheckpointConfig, dir: &Path) -> riposte_nn::Result<Te
                 max_position_embeddings: max_tokens,
                 ..config.clone()
             };
-            Ok(Box::new(ModernBertEncoder(ModernBert::load(
-                tensors, &config,
-            )?)))
+            let model = ModernBert::load(tensors, &config)?;
+            Ok(Box::new(move |ids| {
+                let mask = Tensor::ones(ids.shape(), DType::F32, ids.device())?;
+                model.forward(ids, &mask)
+            }))
         }),
     })
 }
@@ -142,13 +144,4 @@ fn expected_tensors(config: &Config) -> Vec<ExpectedTensor> {
         add("mlp.Wo", &[hidden, inner]);
     }
     all
-}
-
-struct ModernBertEncoder(ModernBert);
-
-impl CandleModel for ModernBertEncoder {
-    fn forward(&self, ids: &Tensor) -> Result<Tensor> {
-        let mask = Tensor::ones(ids.shape(), DType::F32, ids.device())?;
-        self.0.forward(ids, &mask)
-    }
 }

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use candle_core::{Result, Tensor};
 use candle_transformers::models::nomic_bert::{Config, NomicBertModel};
 use riposte_nn::checkpoint::{Checkpoint, ExpectedTensor};
 use riposte_nn::transformer::text::CheckpointConfig;
 use serde_json::json;
 
-use super::{CandleModel, ConfigReader, TextCheckpoint};
+use super::{ConfigReader, TextCheckpoint};
 
 pub(super) const KIND: &str = "nomic_bert";
 
@@ -63,9 +62,8 @@ pub(super) fn open(file: &CheckpointConfig, dir: &Path) -> riposte_nn::Result<Te
                 n_positions: max_tokens,
                 ..config.clone()
             };
-            Ok(Box::new(NomicBertEncoder(NomicBertModel::load(
-                tensors, &config,
-            )?)))
+            let model = NomicBertModel::load(tensors, &config)?;
+            Ok(Box::new(move |ids| model.forward(ids, None, None)))
         }),
     })
 }
@@ -115,12 +113,4 @@ fn expected_tensors(config: &Config) -> Vec<ExpectedTensor> {
         }
     }
     all
-}
-
-struct NomicBertEncoder(NomicBertModel);
-
-impl CandleModel for NomicBertEncoder {
-    fn forward(&self, ids: &Tensor) -> Result<Tensor> {
-        self.0.forward(ids, None, None)
-    }
 }

@@ -136,8 +136,7 @@ pub fn verify(run: &[u8], rules: &Rules) -> RunVerdict {
     };
     RunVerdict {
         findings,
-        accepted: Vec::new(),
-        refused_by_tira: false,
+        ..RunVerdict::default()
     }
 }
 

@@ -175,6 +175,7 @@ fn check_normalise(path: &Path) -> Result<()> {
 }
 
 /// How the transformer reads a text.
+#[derive(Default)]
 struct TransformerSettings {
     max_tokens: Option<usize>,
     lower_case: bool,
@@ -215,10 +216,7 @@ impl TransformerSettings {
     }
 
     fn of(settings: Map<String, Value>) -> Result<TransformerSettings> {
-        let mut found = TransformerSettings {
-            max_tokens: None,
-            lower_case: false,
-        };
+        let mut found = TransformerSettings::default();
         for (name, value) in &settings {
             let is_empty = match value {
                 Value::Null => true,

@@ -69,20 +69,13 @@ impl SentenceEncoder {
         let layout = Layout::read(dir)?;
         let dir = &dir.join(&layout.transformer);
         let config = CheckpointConfig::read(dir)?;
-        if config
-            .kind()
-            .is_some_and(|kind| others.kinds.contains(&kind))
-        {
+        let kind = config.kind().filter(|kind| others.kinds.contains(kind));
+        if kind.is_some() {
             return Self::load_other(dir, layout, (others.open)(&config, dir)?);
         }
         let model = family::describe(&config, others.kinds)?;
-        let tokenizer = tokenizer(
-            dir,
-            &layout,
-            model.max_tokens(),
-            model.vocabulary(),
-            model.hidden(),
-        )?;
+        let (vocabulary, dimension) = (model.vocabulary(), model.hidden());
+        let tokenizer = tokenizer(dir, &layout, model.max_tokens(), vocabulary, dimension)?;
         let checkpoint = Checkpoint::open(dir, &model.expected_tensors())?;
         let calibration = tokenizer.encode(calibration::texts())?;
         let max_tokens = layout.longest(model.max_tokens());
@@ -92,18 +85,18 @@ impl SentenceEncoder {
             tokenizer,
             encoder: AnyEncoder::Own(Box::new(encoder)),
             layout,
-            dimension: model.hidden(),
+            dimension,
         })
     }
 
-    fn load_other(dir: &Path, layout: Layout, model: Box<dyn OpenedEncoder>) -> Result<Self> {
-        let (vocabulary, hidden) = (model.vocabulary(), model.hidden());
-        let tokenizer = tokenizer(dir, &layout, model.max_tokens(), vocabulary, hidden)?;
-        let max_tokens = layout.longest(model.max_tokens());
+    fn load_other(dir: &Path, layout: Layout, model: OpenedEncoder) -> Result<Self> {
+        let (vocabulary, hidden) = (model.vocabulary, model.hidden);
+        let tokenizer = tokenizer(dir, &layout, model.max_tokens, vocabulary, hidden)?;
+        let max_tokens = layout.longest(model.max_tokens);
         Ok(SentenceEncoder {
             tokenizer,
             encoder: AnyEncoder::Other {
-                rows: model.read(max_tokens)?,
+                rows: (model.read)(max_tokens)?,
                 vocabulary,
                 hidden,
                 max_tokens,

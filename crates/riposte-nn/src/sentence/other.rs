@@ -15,41 +15,29 @@ pub struct OtherFamilies {
     /// Their names: `model_type` in `config.json`.
     pub kinds: &'static [&'static str],
     /// Opens the checkpoint of one of them in a directory, and checks everything but the weights.
-    pub open: fn(&CheckpointConfig, &Path) -> Result<Box<dyn OpenedEncoder>>,
+    pub open: fn(&CheckpointConfig, &Path) -> Result<OpenedEncoder>,
 }
 
 /// A checkpoint whose weights have not been read.
-pub trait OpenedEncoder {
+pub struct OpenedEncoder {
     /// The number of tokens in the vocabulary.
-    fn vocabulary(&self) -> usize;
-
+    pub vocabulary: usize,
     /// The length of a token's row.
-    fn hidden(&self) -> usize;
-
+    pub hidden: usize,
     /// The number of tokens of the longest text.
-    fn max_tokens(&self) -> usize;
-
-    /// Reads the weights, for texts of at most `max_tokens` tokens.
-    ///
-    /// # Errors
-    /// A tensor cannot be read.
-    fn read(&self, max_tokens: usize) -> Result<Box<dyn TokenRows>>;
+    pub max_tokens: usize,
+    /// Reads the weights, for texts of at most this number of tokens. It fails if a tensor cannot be read.
+    pub read: Box<dyn FnOnce(usize) -> Result<TokenRows>>,
 }
 
-/// A loaded encoder. Several threads can call its methods at the same time.
-pub trait TokenRows: Send + Sync {
-    /// The last layer's rows of a text, (tokens, hidden).
-    ///
-    /// # Errors
-    /// The computation fails.
-    fn rows(&self, text: &Encoding) -> Result<Vec<f32>>;
-}
+/// A loaded encoder: returns the last layer's rows of a text, (tokens, hidden). Several threads can call it at the same time.
+pub type TokenRows = Box<dyn Fn(&Encoding) -> Result<Vec<f32>> + Send + Sync>;
 
 /// An encoder of this crate, or another one.
 pub(super) enum AnyEncoder {
     Own(Box<TextEncoder>),
     Other {
-        rows: Box<dyn TokenRows>,
+        rows: TokenRows,
         vocabulary: usize,
         hidden: usize,
         max_tokens: usize,
@@ -81,7 +69,7 @@ impl AnyEncoder {
                 // one after the other, so that the vector of a text does not depend on the texts beside it
                 let vector = |text: &Encoding| {
                     check(text, *vocabulary, *max_tokens)?;
-                    Ok(pool(&rows.rows(text)?, *hidden, pooling))
+                    Ok(pool(&rows(text)?, *hidden, pooling))
                 };
                 texts.iter().map(vector).collect()
             }

@@ -18,6 +18,7 @@ use crate::conv::Numeric;
 use crate::error::{Error, Result, While, ensure};
 use crate::normalise;
 use crate::tokens::Encoding;
+use crate::towers::{ImageTower, TextTower};
 
 const TEXT_LAYERS: LayerNames = layer_names("text_model.encoder.layers");
 const VISION_LAYERS: LayerNames = layer_names("vision_model.encoder.layers");
@@ -360,30 +361,6 @@ impl ClipVisionTower {
         Ok(tower)
     }
 
-    /// Whether any product is computed in int8.
-    pub fn numeric(&self) -> Numeric {
-        self.output.encoder.numeric()
-    }
-
-    /// The least cosine between vectors in int8 and vectors in floats, over the pictures that decided how the tower was quantised; None if it is not
-    /// quantised.
-    pub fn agreement(&self) -> Option<f32> {
-        self.output.agreement
-    }
-
-    /// A vector of unit length for each picture: (colour, row, column), normalised, with [`ClipVisionConfig::image_size`] rows and columns.
-    ///
-    /// # Errors
-    /// A picture has another size, or a given backend fails.
-    pub fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
-        let tokens = 1 + self.input.config.grid().pow(2);
-        let lengths = vec![tokens; images.len()];
-        self.output.encoder.in_batches(&lengths, |batch| {
-            let images: Vec<&[f32]> = batch.iter().map(|&n| images[n]).collect();
-            self.batch(&images)
-        })
-    }
-
     fn batch(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
         let x = self.input.rows(images)?;
         let lengths = vec![1 + self.input.config.grid().pow(2); images.len()];
@@ -392,6 +369,25 @@ impl ClipVisionTower {
         let encoder = &self.output.encoder;
         self.output
             .project(encoder.forward(x, &lengths, rows, Attention::Full)?)
+    }
+}
+
+impl ImageTower for ClipVisionTower {
+    fn embed(&self, images: &[&[f32]]) -> Result<Vec<Vec<f32>>> {
+        let tokens = 1 + self.input.config.grid().pow(2);
+        let lengths = vec![tokens; images.len()];
+        self.output.encoder.in_batches(&lengths, |batch| {
+            let images: Vec<&[f32]> = batch.iter().map(|&n| images[n]).collect();
+            self.batch(&images)
+        })
+    }
+
+    fn numeric(&self) -> Numeric {
+        self.output.encoder.numeric()
+    }
+
+    fn agreement(&self) -> Option<f32> {
+        self.output.agreement
     }
 }
 
@@ -524,22 +520,17 @@ impl ClipTextTower {
         Ok(tower)
     }
 
-    /// Whether any product is computed in int8.
-    pub fn numeric(&self) -> Numeric {
-        self.output.encoder.numeric()
+    fn batch(&self, ids: &[&[u32]], lengths: &[usize]) -> Result<Vec<Vec<f32>>> {
+        let (x, ends) = (self.input.rows(ids, |_| 0)?, self.input.ends(ids));
+        let rows = WantedRows::OneEach(&ends);
+        let encoder = &self.output.encoder;
+        self.output
+            .project(encoder.forward(x, lengths, rows, Attention::Causal)?)
     }
+}
 
-    /// The least cosine between vectors in int8 and vectors in floats, over the texts that decided how the tower was quantised; None if it is not
-    /// quantised.
-    pub fn agreement(&self) -> Option<f32> {
-        self.output.agreement
-    }
-
-    /// A vector of unit length for each text.
-    ///
-    /// # Errors
-    /// The model does not have one of the tokens, or a given backend fails.
-    pub fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
+impl TextTower for ClipTextTower {
+    fn embed(&self, texts: &[Encoding]) -> Result<Vec<Vec<f32>>> {
         let ids: Vec<&[u32]> = texts.iter().map(Encoding::get_ids).collect();
         match &self.output.encoder {
             EncoderLayers::Packed(encoder) => prefixes::in_batches(&ids, |texts, sequences| {
@@ -560,12 +551,12 @@ impl ClipTextTower {
         }
     }
 
-    fn batch(&self, ids: &[&[u32]], lengths: &[usize]) -> Result<Vec<Vec<f32>>> {
-        let (x, ends) = (self.input.rows(ids, |_| 0)?, self.input.ends(ids));
-        let rows = WantedRows::OneEach(&ends);
-        let encoder = &self.output.encoder;
-        self.output
-            .project(encoder.forward(x, lengths, rows, Attention::Causal)?)
+    fn numeric(&self) -> Numeric {
+        self.output.encoder.numeric()
+    }
+
+    fn agreement(&self) -> Option<f32> {
+        self.output.agreement
     }
 }
 

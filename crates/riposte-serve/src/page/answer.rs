@@ -3,13 +3,13 @@
 use askama::Template;
 
 use super::frame::{PageFrame, chosen};
-use super::head::{AnswerHead, CLAIM, ExportLink, has_sides, kept, name};
+use super::head::{AnswerHead, CLAIM, ExportLink, fields, has_sides, kept, name};
 use super::items::{ResultItem, divided};
 use super::links;
 use super::words::shortened;
 use crate::answers::{
     ClaimSide, CollectionInfo, Debated, ListedImage, ListedText, QuotedArgument, SearchAnswer,
-    Undecided, WordHit,
+    WordHit,
 };
 use crate::desk::{Call, Desk};
 use crate::limits::MAX_SHOWN;
@@ -36,6 +36,7 @@ struct DebatePage {
     kept: Vec<ExportLink>,
 }
 
+#[derive(Default)]
 struct SideView {
     class: &'static str,
     title: &'static str,
@@ -94,34 +95,42 @@ pub(super) fn html(desk: &dyn Desk, page: &BrowserRequest, call: &Call) -> Resul
         collection: Some(collection.name.clone()),
         ..page.clone()
     };
-    let frame = PageFrame::of(&page, &collections);
-    let question = page.question.clone().unwrap_or_default();
-    match (page.stage, page.tab) {
-        (PageStage::Words, _) => words(desk, &page, question, collection, frame, call),
-        (PageStage::Read, None) => debate(desk, page, question, collection, frame, call),
-        (PageStage::Read, Some(kind)) => {
-            ranking(desk, page, question, kind, collection, frame, call)
-        }
+    let asking = Asking {
+        desk,
+        call,
+        collection,
+        question: page.question.clone().unwrap_or_default(),
+        frame: PageFrame::of(&page, &collections),
+        page,
+    };
+    match (asking.page.stage, asking.page.tab) {
+        (PageStage::Words, _) => words(asking),
+        (PageStage::Read, None) => debate(asking),
+        (PageStage::Read, Some(kind)) => ranking(asking, kind),
     }
 }
 
-fn debate(
-    desk: &dyn Desk,
+/// What is asked, whom, and what each page begins with.
+struct Asking<'a> {
+    desk: &'a dyn Desk,
+    call: &'a Call,
+    collection: &'a CollectionInfo,
     page: BrowserRequest,
     question: String,
-    collection: &CollectionInfo,
     frame: PageFrame,
-    call: &Call,
-) -> Result<String, Refusal> {
+}
+
+fn debate(asking: Asking) -> Result<String, Refusal> {
+    let (page, collection) = (asking.page, asking.collection);
     let number = page.hits.unwrap_or(NUMBER).min(crate::limits::MAX_NUMBER);
     let asked = DebateQuestion {
-        question,
+        question: asking.question,
         collection: page.collection.clone(),
         number,
         approach: page.approach.clone(),
         claim: page.claim.clone(),
     };
-    let debated = desk.debate(&asked, call)?;
+    let debated = asking.desk.debate(&asked, asking.call)?;
     let page = BrowserRequest {
         hits: Some(number),
         ..page
@@ -131,7 +140,7 @@ fn debate(
         .with_understood(&page, debated.understood.as_ref())
         .with_sides(&page, &debated.sides);
     let shown = DebatePage {
-        frame,
+        frame: asking.frame,
         head,
         sides: sides(&page, &debated),
         texts: debated.texts.as_ref().map(|texts| list_texts(&page, texts)),
@@ -144,21 +153,6 @@ fn debate(
 }
 
 fn sides(page: &BrowserRequest, debated: &Debated) -> Vec<SideView> {
-    let view = |class,
-                title,
-                says,
-                arguments: Option<&Vec<QuotedArgument>>,
-                images: Option<&Vec<ListedImage>>| {
-        let beside = arguments.map_or(&[][..], Vec::as_slice);
-        SideView {
-            class,
-            title,
-            says,
-            arguments: arguments.map(|arguments| list_arguments(page, arguments)),
-            images: images.map(|images| list_images(page, images, beside)),
-            more: 0,
-        }
-    };
     let sides = debated.sides.iter().map(|side| {
         let (class, title, answer) = match side.side {
             ClaimSide::Pro => ("pro", "For", "yes"),
@@ -168,42 +162,41 @@ fn sides(page: &BrowserRequest, debated: &Debated) -> Vec<SideView> {
             "" => String::new(),
             claim => format!("{answer}, {}", shortened(claim, CLAIM)),
         };
-        view(
+        SideView {
             class,
             title,
             says,
-            side.arguments.as_ref(),
-            side.images.as_ref(),
-        )
+            ..SideView::of(page, side.arguments.as_deref(), side.images.as_deref())
+        }
     });
-    let undecided = debated.undecided.iter().filter_map(|undecided| {
-        let Undecided {
-            arguments,
-            images,
-            more_arguments,
-        } = undecided;
-        let is_empty = [
-            arguments.as_ref().map(Vec::len),
-            images.as_ref().map(Vec::len),
-            *more_arguments,
-        ];
-        let says = "what takes no clear side".to_owned();
-        is_empty
-            .into_iter()
-            .flatten()
-            .any(|count| count > 0)
-            .then(|| SideView {
-                more: more_arguments.unwrap_or_default(),
-                ..view(
-                    "undecided",
-                    "Undecided",
-                    says,
-                    arguments.as_ref(),
-                    images.as_ref(),
-                )
-            })
+    let undecided = debated.undecided.iter().map(|of| SideView {
+        class: "undecided",
+        title: "Undecided",
+        says: "what takes no clear side".to_owned(),
+        more: of.more_arguments.unwrap_or_default(),
+        ..SideView::of(page, of.arguments.as_deref(), of.images.as_deref())
     });
-    sides.chain(undecided).collect()
+    sides.chain(undecided.filter(|of| !of.is_empty())).collect()
+}
+
+impl SideView {
+    fn of(
+        page: &BrowserRequest,
+        arguments: Option<&[QuotedArgument]>,
+        images: Option<&[ListedImage]>,
+    ) -> SideView {
+        let beside = arguments.unwrap_or_default();
+        SideView {
+            arguments: arguments.map(|arguments| list_arguments(page, arguments)),
+            images: images.map(|images| list_images(page, images, beside)),
+            ..SideView::default()
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        let mut lists = [&self.arguments, &self.images].into_iter().flatten();
+        self.more == 0 && lists.all(Vec::is_empty)
+    }
 }
 
 fn list_arguments(page: &BrowserRequest, arguments: &[QuotedArgument]) -> Vec<ResultItem> {
@@ -231,18 +224,11 @@ fn list_texts(page: &BrowserRequest, texts: &[ListedText]) -> Vec<ResultItem> {
     divided(items.collect(), texts.iter().map(|text| &text.about))
 }
 
-fn ranking(
-    desk: &dyn Desk,
-    page: BrowserRequest,
-    question: String,
-    kind: DocumentKind,
-    collection: &CollectionInfo,
-    frame: PageFrame,
-    call: &Call,
-) -> Result<String, Refusal> {
+fn ranking(asking: Asking, kind: DocumentKind) -> Result<String, Refusal> {
+    let (page, collection) = (asking.page, asking.collection);
     let hits = page.hits.unwrap_or(HITS).min(MAX_SHOWN);
     let asked = Search {
-        question,
+        question: asking.question,
         collection: page.collection.clone(),
         kind: Some(kind),
         hits,
@@ -250,7 +236,7 @@ fn ranking(
         claim: page.claim.clone(),
         filters: page.filters.clone(),
     };
-    let found = desk.search(&asked, call)?;
+    let found = asking.desk.search(&asked, asking.call)?;
     let page = BrowserRequest {
         hits: Some(hits),
         ..page
@@ -285,7 +271,7 @@ fn ranking(
         format!("{more}#{}", anchor(shown + 1))
     });
     let shown = RankingPage {
-        frame,
+        frame: asking.frame,
         head,
         title: name(kind),
         is_images: kind == DocumentKind::Images,
@@ -319,19 +305,10 @@ fn filter_form(page: &BrowserRequest, kind: DocumentKind, found: &SearchAnswer) 
         .collect();
     portals.sort();
     portals.dedup();
-    let fields = [
-        ("q", page.question.as_deref()),
-        ("collection", page.collection.as_deref()),
-        ("tab", Some(kind.word())),
-        ("approach", page.approach.as_deref()),
-        ("claim", page.claim.as_deref()),
-    ];
-    let fields = fields.into_iter();
+    let claim = page.claim.clone().map(|claim| ("claim", claim));
     let is_filtered = *filters != Filters::default();
     FilterForm {
-        fields: fields
-            .filter_map(|(name, value)| Some((name, value?.to_owned())))
-            .collect(),
+        fields: fields(page).into_iter().chain(claim).collect(),
         side: filters.side.map_or("", OnSide::word),
         minimum: filters
             .minimum
@@ -348,14 +325,8 @@ fn filter_form(page: &BrowserRequest, kind: DocumentKind, found: &SearchAnswer) 
     }
 }
 
-fn words(
-    desk: &dyn Desk,
-    page: &BrowserRequest,
-    question: String,
-    collection: &CollectionInfo,
-    frame: PageFrame,
-    call: &Call,
-) -> Result<String, Refusal> {
+fn words(asking: Asking) -> Result<String, Refusal> {
+    let (page, collection) = (&asking.page, asking.collection);
     let has_texts = match page.tab {
         Some(kind) => kind != DocumentKind::Images,
         None => collection
@@ -364,14 +335,14 @@ fn words(
             .any(|kind| *kind != DocumentKind::Images),
     };
     let found: Vec<WordHit> = match has_texts {
-        true => desk.words(
-            &WordSearch {
+        true => {
+            let asked = WordSearch {
                 collection: collection.name.clone(),
-                query: question,
+                query: asking.question,
                 hits: page.hits.unwrap_or(HITS).min(HITS),
-            },
-            call,
-        )?,
+            };
+            asking.desk.words(&asked, asking.call)?
+        }
         false => Vec::new(),
     };
     let read = links::page(&BrowserRequest {
@@ -382,7 +353,7 @@ fn words(
     let shown = WordsPage {
         frame: PageFrame {
             next: Some(read.clone()),
-            ..frame
+            ..asking.frame
         },
         head: AnswerHead::new(page, collection),
         read,

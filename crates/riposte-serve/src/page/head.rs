@@ -97,16 +97,13 @@ impl AnswerHead {
         page: &BrowserRequest,
         understood: Option<&Understood>,
     ) -> AnswerHead {
-        let understood = understood.map(|understood| UnderstoodAs {
-            claims: [&understood.claim, &understood.counter_claim]
-                .map(|claim| shortened(claim, CLAIM)),
-            polarity: match understood.polarity {
+        let understood = understood.map(|of| {
+            let polarity = match of.polarity {
                 Polarity::Positive => "positive: the question is for its subject",
                 Polarity::Negative => "negative: the question is against its subject",
                 Polarity::Open => "open: the question takes no side",
-            },
-            is_corrected: page.claim.is_some(),
-            fields: fields(page),
+            };
+            UnderstoodAs::new(page, [&of.claim, &of.counter_claim], polarity)
         });
         AnswerHead { understood, ..self }
     }
@@ -114,25 +111,28 @@ impl AnswerHead {
     /// Takes the claims of the sides as what the question was understood as, unless that is known.
     pub(super) fn with_sides(self, page: &BrowserRequest, sides: &[SideOfDebate]) -> AnswerHead {
         match sides {
-            [pro, con] if self.understood.is_none() => {
-                let understood = UnderstoodAs {
-                    claims: [&pro.claim, &con.claim].map(|claim| shortened(claim, CLAIM)),
-                    polarity: "",
-                    is_corrected: page.claim.is_some(),
-                    fields: fields(page),
-                };
-                AnswerHead {
-                    understood: Some(understood),
-                    ..self
-                }
-            }
+            [pro, con] if self.understood.is_none() => AnswerHead {
+                understood: Some(UnderstoodAs::new(page, [&pro.claim, &con.claim], "")),
+                ..self
+            },
             _ => self,
         }
     }
 }
 
+impl UnderstoodAs {
+    fn new(page: &BrowserRequest, claims: [&String; 2], polarity: &'static str) -> UnderstoodAs {
+        UnderstoodAs {
+            claims: claims.map(|claim| shortened(claim, CLAIM)),
+            polarity,
+            is_corrected: page.claim.is_some(),
+            fields: fields(page),
+        }
+    }
+}
+
 /// The fields of the question without the claim and the filters.
-fn fields(page: &BrowserRequest) -> Vec<(&'static str, String)> {
+pub(super) fn fields(page: &BrowserRequest) -> Vec<(&'static str, String)> {
     let fields = [
         ("q", page.question.as_deref()),
         ("collection", page.collection.as_deref()),

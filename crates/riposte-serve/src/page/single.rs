@@ -10,7 +10,7 @@ use super::words::number;
 use crate::answers::DocumentAnswer;
 use crate::cache::Encoded;
 use crate::desk::{Call, Desk};
-use crate::questions::{Address, BrowserRequest, Explain, Filters, PageStage};
+use crate::questions::{Address, BrowserRequest, Explain};
 use crate::refusal::Refusal;
 use crate::server::failed;
 
@@ -98,12 +98,7 @@ fn page(question: &str, collection: Option<&str>) -> BrowserRequest {
     BrowserRequest {
         question: Some(question.to_owned()),
         collection: collection.map(str::to_owned),
-        tab: None,
-        hits: None,
-        approach: None,
-        claim: None,
-        filters: Filters::default(),
-        stage: PageStage::Read,
+        ..BrowserRequest::default()
     }
 }
 

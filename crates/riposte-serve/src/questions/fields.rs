@@ -70,26 +70,20 @@ impl QueryFields {
 
     /// A number from 1 to `most`.
     pub(crate) fn number(&mut self, name: &str, most: usize) -> Result<Option<usize>, Refusal> {
-        let Some(value) = self.take(name) else {
-            return Ok(None);
+        let number = |value: String| {
+            let number = value.parse().ok().filter(|n| (1..=most).contains(n));
+            number.ok_or_else(|| check::outside(&format!("`{name}`"), most))
         };
-        let number = value.parse().ok().filter(|n| (1..=most).contains(n));
-        match number {
-            Some(number) => Ok(Some(number)),
-            None => Err(check::outside(&format!("`{name}`"), most)),
-        }
+        self.take(name).map(number).transpose()
     }
 
     /// A number from 0 to 1.
     pub(crate) fn share(&mut self, name: &str) -> Result<Option<f64>, Refusal> {
-        let Some(value) = self.take(name) else {
-            return Ok(None);
+        let share = |value: String| {
+            let share = value.parse().ok().filter(|n| (0.0..=1.0).contains(n));
+            share.ok_or_else(|| Refusal::bad(format!("`{name}` must be from 0 to 1")))
         };
-        let share = value.parse().ok().filter(|n| (0.0..=1.0).contains(n));
-        match share {
-            Some(share) => Ok(Some(share)),
-            None => Err(Refusal::bad(format!("`{name}` must be from 0 to 1"))),
-        }
+        self.take(name).map(share).transpose()
     }
 
     /// One of several words.
@@ -98,20 +92,16 @@ impl QueryFields {
         name: &str,
         choices: &[(&str, T)],
     ) -> Result<Option<T>, Refusal> {
-        let Some(value) = self.take(name) else {
-            return Ok(None);
-        };
-        let mut found = choices
-            .iter()
-            .filter(|(word, _)| value.eq_ignore_ascii_case(word));
-        match found.next() {
-            Some((_, choice)) => Ok(Some(*choice)),
-            None => {
+        let choice = |value: String| {
+            let mut known = choices.iter();
+            let found = known.find(|(word, _)| value.eq_ignore_ascii_case(word));
+            found.map(|(_, choice)| *choice).ok_or_else(|| {
                 let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
                 let words = words.join(", ");
-                Err(Refusal::bad(format!("`{name}` must be one of {words}")))
-            }
-        }
+                Refusal::bad(format!("`{name}` must be one of {words}"))
+            })
+        };
+        self.take(name).map(choice).transpose()
     }
 
     /// # Errors

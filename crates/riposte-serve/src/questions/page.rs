@@ -6,7 +6,7 @@ use super::{DocumentKind, Filters, KINDS, QueryFields};
 use crate::refusal::Refusal;
 
 /// What the page shows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct BrowserRequest {
     /// `None` for the first page.
     pub(crate) question: Option<String>,
@@ -27,12 +27,13 @@ pub(crate) struct BrowserRequest {
 }
 
 /// How much is done for the results of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum PageStage {
     /// They are found by their words, which is quick. Only the script of the page asks for this, because it also replaces them.
     Words,
     /// Models have read them.
+    #[default]
     Read,
 }
 
@@ -48,7 +49,7 @@ impl BrowserRequest {
             approach: fields.approach()?,
             claim: fields.claim()?,
             filters: Filters::read(&mut fields)?,
-            stage: fields.choice("stage", STAGES)?.unwrap_or(PageStage::Read),
+            stage: fields.choice("stage", STAGES)?.unwrap_or_default(),
         };
         fields.finish()?;
         Ok(page)

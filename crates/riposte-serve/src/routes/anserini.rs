@@ -1,20 +1,17 @@
 //! The routes of Anserini's REST server, with its answers and its status codes, so that clients of this server or of pyserini's can ask here.
 
-use std::sync::Arc;
-
 use axum::extract::State;
-use axum::response::Response;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::documents::address;
-use super::{InPath, QueryString, answered};
+use super::{Answered, InPath, QueryString, ServerState, answered};
 use crate::limits::MAX_HITS;
 use crate::questions::{QueryFields, WordSearch, name, sentence};
 use crate::refusal::Refusal;
-use crate::respond::ErrorBody;
-use crate::server::{Lane, Server, json};
+use crate::respond::Failures;
+use crate::server::{Lane, json};
 
 /// The message for a wrong path.
 pub(super) const ROUTES: &str = "Expected route /v1/{index}/search or /v1/{index}/doc/{docid}";
@@ -70,17 +67,13 @@ const API: &str = "v1";
         ("hits" = Option<usize>, Query, minimum = 1, maximum = 10_000, description = "the number of candidates, by default 10"),
         ("parse" = Option<bool>, Query, description = "whether a document that is stored as JSON is returned as such, by default true"),
     ),
-    responses(
-        (status = 200, body = SearchResponse),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = SearchResponse), Failures)
 )]
 pub(super) async fn search(
-    State(server): State<Arc<Server>>,
+    State(server): ServerState,
     InPath(index): InPath<String>,
     QueryString(mut fields): QueryString,
-) -> Result<Response, Refusal> {
+) -> Answered {
     let query = fields.take("query");
     let query = query.ok_or_else(|| Refusal::bad("Parameter 'query' is required"))?;
     sentence("query", &query)?;
@@ -92,7 +85,7 @@ pub(super) async fn search(
         hits,
     };
     let request = (search, parse);
-    let answer = answered(
+    answered(
         &server,
         Lane::Quick,
         "words",
@@ -115,8 +108,8 @@ pub(super) async fn search(
                 candidates: candidates.collect(),
             })
         },
-    );
-    Ok(answer.await)
+    )
+    .await
 }
 
 /// A document, as Anserini's server returns it.
@@ -128,21 +121,15 @@ pub(super) async fn search(
         ("docid" = String, Path, description = "the id of the document"),
         ("parse" = Option<bool>, Query, description = "whether a document that is stored as JSON is returned as such, by default true"),
     ),
-    responses(
-        (status = 200, body = DocumentResponse),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = DocumentResponse), Failures)
 )]
 pub(super) async fn document(
-    State(server): State<Arc<Server>>,
+    State(server): ServerState,
     InPath(path): InPath<(String, String)>,
     QueryString(mut fields): QueryString,
-) -> Result<Response, Refusal> {
-    let address = address(path)?;
-    let parse = parse(&mut fields)?;
-    let request = (address, parse);
-    let answer = answered(
+) -> Answered {
+    let request = (address(path)?, parse(&mut fields)?);
+    answered(
         &server,
         Lane::Quick,
         "stored",
@@ -157,8 +144,8 @@ pub(super) async fn document(
                 doc: shown(stored, *parse),
             })
         },
-    );
-    Ok(answer.await)
+    )
+    .await
 }
 
 /// The number of candidates, with Anserini's messages. It has no upper bound there.

@@ -1,12 +1,9 @@
 //! Questions to models.
 
-use std::sync::Arc;
-
 use axum::extract::{Request, State};
-use axum::response::Response;
 use serde::Serialize;
 
-use super::{QueryString, answered};
+use super::{Answered, QueryString, ServerState, answered};
 use crate::answers::{Debated, Explained, Quality, Reply, SearchAnswer, StanceAnswer};
 use crate::desk::{Call, Desk};
 use crate::questions::{
@@ -14,27 +11,24 @@ use crate::questions::{
     Explain, QualityBody, QualityQuestion, Search, StanceBody, StanceQuestion,
 };
 use crate::refusal::Refusal;
-use crate::respond::{ErrorBody, body};
+use crate::respond::{Failures, body};
 use crate::server::{Lane, Server, json};
-
-type Answered = Result<Response, Refusal>;
-type ServerState = State<Arc<Server>>;
 
 /// The JSON of what the desk answers with models.
 async fn answered_as_json<R: CachedRequest, A: Serialize>(
     server: &Server,
     route: &str,
     request: R,
-    ask: impl FnOnce(&dyn Desk, &R, &Call) -> Result<A, Refusal> + Send + 'static,
+    ask: impl FnOnce(&(dyn Desk + 'static), &R, &Call) -> Result<A, Refusal> + Send + 'static,
 ) -> Answered {
-    let answer = answered(
+    answered(
         server,
         Lane::Models,
         route,
         request,
         |desk, request, call| json(&ask(desk, request, call)?),
-    );
-    Ok(answer.await)
+    )
+    .await
 }
 
 /// Ranks documents for a question. Order and scores are those of a run with this one topic.
@@ -52,21 +46,14 @@ async fn answered_as_json<R: CachedRequest, A: Serialize>(
         ("portal" = Option<String>, Query, description = "only arguments of this portal"),
         ("minimum" = Option<f64>, Query, minimum = 0, maximum = 1, description = "only results with at least this |P(pro) - P(con)|"),
     ),
-    responses(
-        (status = 200, body = SearchAnswer),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = SearchAnswer), Failures)
 )]
 pub(super) async fn search(
     State(server): ServerState,
     QueryString(fields): QueryString,
 ) -> Answered {
     let search = Search::read(fields, "q")?;
-    answered_as_json(&server, "search", search, |desk, search, call| {
-        desk.search(search, call)
-    })
-    .await
+    answered_as_json(&server, "search", search, Desk::search).await
 }
 
 /// Explains the score of a document.
@@ -80,21 +67,14 @@ pub(super) async fn search(
         ("approach" = Option<String>, Query, description = "the name of an approach"),
         ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
     ),
-    responses(
-        (status = 200, body = Explained),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = Explained), Failures)
 )]
 pub(super) async fn explain(
     State(server): ServerState,
     QueryString(fields): QueryString,
 ) -> Answered {
     let explain = Explain::read(fields)?;
-    answered_as_json(&server, "explain", explain, |desk, explain, call| {
-        desk.explain(explain, call)
-    })
-    .await
+    answered_as_json(&server, "explain", explain, Desk::explain).await
 }
 
 /// Says which side each text takes towards a topic, or which of two objects it prefers.
@@ -102,18 +82,11 @@ pub(super) async fn explain(
     post,
     path = "/api/stance",
     request_body = StanceBody,
-    responses(
-        (status = 200, body = Vec<StanceAnswer>, description = "the stances, in the order of the texts"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = Vec<StanceAnswer>, description = "the stances, in the order of the texts"), Failures)
 )]
 pub(super) async fn stance(State(server): ServerState, request: Request) -> Answered {
     let stance: StanceQuestion = body::<StanceBody>(&server, request).await?.try_into()?;
-    answered_as_json(&server, "stance", stance, |desk, stance, call| {
-        desk.stance(stance, call)
-    })
-    .await
+    answered_as_json(&server, "stance", stance, Desk::stance).await
 }
 
 /// Says how good each text is as an argument on a topic.
@@ -121,18 +94,11 @@ pub(super) async fn stance(State(server): ServerState, request: Request) -> Answ
     post,
     path = "/api/quality",
     request_body = QualityBody,
-    responses(
-        (status = 200, body = Vec<Quality>, description = "the qualities, in the order of the texts"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = Vec<Quality>, description = "the qualities, in the order of the texts"), Failures)
 )]
 pub(super) async fn quality(State(server): ServerState, request: Request) -> Answered {
     let quality: QualityQuestion = body::<QualityBody>(&server, request).await?.try_into()?;
-    answered_as_json(&server, "quality", quality, |desk, quality, call| {
-        desk.quality(quality, call)
-    })
-    .await
+    answered_as_json(&server, "quality", quality, Desk::quality).await
 }
 
 /// Answers a question with what speaks for and against its claim, as `riposte ask --json` does.
@@ -146,18 +112,14 @@ pub(super) async fn quality(State(server): ServerState, request: Request) -> Ans
         ("approach" = Option<String>, Query, description = "the name of an approach"),
         ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
     ),
-    responses(
-        (status = 200, body = Debated),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = Debated), Failures)
 )]
 pub(super) async fn debate(
     State(server): ServerState,
     QueryString(fields): QueryString,
 ) -> Answered {
     let debate = DebateQuestion::read(fields)?;
-    debated(&server, debate).await
+    answered_as_json(&server, "debate", debate, Desk::debate).await
 }
 
 /// The same with a body instead of a query string.
@@ -165,22 +127,11 @@ pub(super) async fn debate(
     post,
     path = "/api/debate",
     request_body = DebateBody,
-    responses(
-        (status = 200, body = Debated),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = Debated), Failures)
 )]
 pub(super) async fn post_debate(State(server): ServerState, request: Request) -> Answered {
     let debate: DebateQuestion = body::<DebateBody>(&server, request).await?.try_into()?;
-    debated(&server, debate).await
-}
-
-async fn debated(server: &Server, debate: DebateQuestion) -> Answered {
-    answered_as_json(server, "debate", debate, |desk, debate, call| {
-        desk.debate(debate, call)
-    })
-    .await
+    answered_as_json(&server, "debate", debate, Desk::debate).await
 }
 
 /// Answers the last message of a debate: the contract of debating systems at Touché 2025.
@@ -188,17 +139,10 @@ async fn debated(server: &Server, debate: DebateQuestion) -> Answered {
     post,
     path = "/",
     request_body = ConversationBody,
-    responses(
-        (status = 200, body = Reply),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = Reply), Failures)
 )]
 pub(super) async fn reply(State(server): ServerState, request: Request) -> Answered {
     let conversation = body::<ConversationBody>(&server, request).await?;
     let conversation: Conversation = conversation.try_into()?;
-    answered_as_json(&server, "reply", conversation, |desk, said, call| {
-        desk.reply(said, call)
-    })
-    .await
+    answered_as_json(&server, "reply", conversation, Desk::reply).await
 }

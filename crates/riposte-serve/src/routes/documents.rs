@@ -1,31 +1,25 @@
 //! The collections and their documents.
 
-use std::sync::Arc;
-
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 
-use super::{InPath, QueryString, answered};
+use super::{Answered, InPath, QueryString, ServerState, answered};
 use crate::answers::{CollectionInfo, DocumentAnswer};
 use crate::questions::{Address, name};
 use crate::refusal::Refusal;
-use crate::respond::ErrorBody;
-use crate::server::{Lane, Server, json};
+use crate::respond::Failures;
+use crate::server::{Lane, json};
 
 /// The collections that can be asked.
 #[utoipa::path(
     get,
     path = "/api/collections",
-    responses(
-        (status = 200, body = Vec<CollectionInfo>),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = Vec<CollectionInfo>), Failures)
 )]
 pub(super) async fn collections(
-    State(server): State<Arc<Server>>,
+    State(server): ServerState,
     QueryString(fields): QueryString,
-) -> Result<Response, Refusal> {
+) -> Answered {
     fields.finish()?;
     let answer = server.call(Lane::Quick, |desk, call| json(&desk.collections(call)?));
     Ok(answer.await?.into_response())
@@ -39,27 +33,23 @@ pub(super) async fn collections(
         ("collection" = String, Path, description = "the name of the collection"),
         ("id" = String, Path, description = "the id of the document"),
     ),
-    responses(
-        (status = 200, body = DocumentAnswer),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = DocumentAnswer), Failures)
 )]
 pub(super) async fn document(
-    State(server): State<Arc<Server>>,
+    State(server): ServerState,
     InPath(path): InPath<(String, String)>,
     QueryString(fields): QueryString,
-) -> Result<Response, Refusal> {
+) -> Answered {
     fields.finish()?;
     let address = address(path)?;
-    let answer = answered(
+    answered(
         &server,
         Lane::Quick,
         "document",
         address,
         |desk, address, call| json(&desk.document(address, call)?),
-    );
-    Ok(answer.await)
+    )
+    .await
 }
 
 /// Checks what stands in a path.

@@ -1,21 +1,17 @@
 //! What a browser asks for.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 
 use super::documents::address;
-use super::{InPath, QueryString, answered};
+use super::{Answered, InPath, QueryString, ServerState, answered};
 use crate::guard::is_token;
 use crate::page::{self as html, Asset};
 use crate::questions::{BrowserRequest, DocumentKind, Explain, PageStage, QueryFields};
 use crate::refusal::Refusal;
-use crate::respond::{ErrorBody, briefly_kept, enter as enter_with, long_kept};
+use crate::respond::{Failures, briefly_kept, enter as enter_with, long_kept};
 use crate::server::{Lane, Server, encoded};
-
-type Answered = Result<Response, Refusal>;
 
 /// The page.
 #[utoipa::path(
@@ -37,12 +33,11 @@ type Answered = Result<Response, Refusal>;
     responses(
         (status = 200, body = String, content_type = "text/html"),
         (status = 303, description = "the token is right, and is in a cookie now"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
+        Failures,
     )
 )]
 pub(super) async fn page(
-    State(server): State<Arc<Server>>,
+    State(server): ServerState,
     QueryString(mut fields): QueryString,
 ) -> Answered {
     // without a token, or with one that the browser has already, the field means nothing
@@ -57,7 +52,7 @@ pub(super) async fn page(
         PageStage::Words => Lane::Quick,
         PageStage::Read => Lane::Models,
     };
-    Ok(answered(&server, lane, "page", page, html::page).await)
+    answered(&server, lane, "page", page, html::page).await
 }
 
 /// Why a document is in an answer.
@@ -71,18 +66,11 @@ pub(super) async fn page(
         ("approach" = Option<String>, Query, description = "the name of an approach"),
         ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
     ),
-    responses(
-        (status = 200, body = String, content_type = "text/html"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = String, content_type = "text/html"), Failures)
 )]
-pub(super) async fn why(
-    State(server): State<Arc<Server>>,
-    QueryString(fields): QueryString,
-) -> Answered {
+pub(super) async fn why(State(server): ServerState, QueryString(fields): QueryString) -> Answered {
     let explain = Explain::read(fields)?;
-    Ok(answered(&server, Lane::Models, "why", explain, html::why).await)
+    answered(&server, Lane::Models, "why", explain, html::why).await
 }
 
 /// A document, for a reader.
@@ -94,21 +82,17 @@ pub(super) async fn why(
         ("id" = String, Path, description = "the id of the document"),
         ("q" = Option<String>, Query, description = "the question to whose answer the page links back"),
     ),
-    responses(
-        (status = 200, body = String, content_type = "text/html"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = String, content_type = "text/html"), Failures)
 )]
 pub(super) async fn document(
-    State(server): State<Arc<Server>>,
+    State(server): ServerState,
     InPath(path): InPath<(String, String)>,
     QueryString(mut fields): QueryString,
 ) -> Answered {
     let question = fields.optional_question("q")?;
     fields.finish()?;
     let request = (address(path)?, question);
-    let answer = answered(
+    answered(
         &server,
         Lane::Quick,
         "document page",
@@ -117,8 +101,8 @@ pub(super) async fn document(
             let (address, question) = request;
             html::document(desk, address, question.as_ref(), call)
         },
-    );
-    Ok(answer.await)
+    )
+    .await
 }
 
 /// A picture of a collection.
@@ -129,14 +113,10 @@ pub(super) async fn document(
         ("collection" = String, Path, description = "the name of the collection"),
         ("id" = String, Path, description = "the id of the document"),
     ),
-    responses(
-        (status = 200, description = "WebP, PNG or JPEG", content_type = "image/*"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, description = "WebP, PNG or JPEG", content_type = "image/*"), Failures)
 )]
 pub(super) async fn picture(
-    State(server): State<Arc<Server>>,
+    State(server): ServerState,
     InPath(path): InPath<(String, String)>,
 ) -> Answered {
     let address = address(path)?;
@@ -152,11 +132,7 @@ pub(super) async fn picture(
     get,
     path = "/asset/{name}",
     params(("name" = String, Path, description = "the name of the file")),
-    responses(
-        (status = 200, description = "a style, a script or an icon"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, description = "a style, a script or an icon"), Failures)
 )]
 pub(super) async fn asset(InPath(name): InPath<String>) -> Answered {
     let none = || Refusal::Http(404, "there is no such file".to_owned());

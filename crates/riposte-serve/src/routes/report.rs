@@ -1,15 +1,11 @@
 //! The answer to a question as a file to keep.
 
-use std::sync::Arc;
-
 use axum::extract::State;
-use axum::response::Response;
 
-use super::QueryString;
+use super::{Answered, QueryString, ServerState};
 use crate::questions::DebateQuestion;
-use crate::refusal::Refusal;
-use crate::respond::{ErrorBody, about, saved_report};
-use crate::server::{Lane, Server, encoded};
+use crate::respond::{Failures, about, saved_report};
+use crate::server::{Lane, encoded};
 
 /// The report of an answer: one HTML page that needs no other file, as `riposte ask -o` writes it.
 #[utoipa::path(
@@ -22,16 +18,12 @@ use crate::server::{Lane, Server, encoded};
         ("approach" = Option<String>, Query, description = "the name of an approach"),
         ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
     ),
-    responses(
-        (status = 200, body = String, content_type = "text/html", description = "a file to save"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = String, content_type = "text/html", description = "a file to save"), Failures)
 )]
 pub(super) async fn report(
-    State(server): State<Arc<Server>>,
+    State(server): ServerState,
     QueryString(fields): QueryString,
-) -> Result<Response, Refusal> {
+) -> Answered {
     let debate = DebateQuestion::read(fields)?;
     let question = Some(debate.question.clone());
     let answer = server.kept(Lane::Models, "report", debate, |desk, debate, call| {

@@ -1,18 +1,15 @@
 //! A ranking as a run, for the programs that evaluate runs.
 
-use std::sync::Arc;
-
 use axum::extract::State;
-use axum::response::Response;
 use riposte_eval::run::{ImageRunLine, TextRunLine, write_images, write_texts};
 use riposte_eval::{DocId, Stance, TopicId};
 
-use super::{QueryString, answered};
+use super::{Answered, QueryString, ServerState, answered};
 use crate::answers::{ClaimSide, SearchAnswer, SearchHit};
 use crate::questions::{DocumentKind, Search};
 use crate::refusal::Refusal;
-use crate::respond::ErrorBody;
-use crate::server::{Lane, Server, encoded};
+use crate::respond::Failures;
+use crate::server::{Lane, encoded};
 
 /// The topic, if a request names none.
 const TOPIC: &str = "1";
@@ -34,20 +31,16 @@ const TOPIC: &str = "1";
         ("portal" = Option<String>, Query, description = "only arguments of this portal"),
         ("minimum" = Option<f64>, Query, minimum = 0, maximum = 1, description = "only results with at least this |P(pro) - P(con)|"),
     ),
-    responses(
-        (status = 200, body = String, content_type = "text/plain"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = String, content_type = "text/plain"), Failures)
 )]
 pub(super) async fn run(
-    State(server): State<Arc<Server>>,
+    State(server): ServerState,
     QueryString(mut fields): QueryString,
-) -> Result<Response, Refusal> {
+) -> Answered {
     let topic = fields.name("qid")?.unwrap_or_else(|| TOPIC.to_owned());
     let search = Search::read(fields, "q")?;
     let request = (search, topic);
-    let answer = answered(
+    answered(
         &server,
         Lane::Models,
         "run",
@@ -57,8 +50,8 @@ pub(super) async fn run(
             let found = desk.search(search, call)?;
             encoded("text/plain; charset=utf-8", lines(topic, &found)?.into())
         },
-    );
-    Ok(answer.await)
+    )
+    .await
 }
 
 /// # Errors

@@ -1,18 +1,16 @@
 //! The state of the server, and the description of its routes.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use utoipa::OpenApi;
 
-use super::{anserini, answer, documents, page, report, run};
+use super::{ServerState, anserini, answer, documents, page, report, run};
 use crate::answers::{CollectionState, Health};
 use crate::cache::Encoded;
 use crate::refusal::Refusal;
-use crate::respond::ErrorBody;
-use crate::server::{Lane, Server, encoded, failed, json};
+use crate::respond::{ErrorBody, Failures};
+use crate::server::{Lane, encoded, failed, json};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -42,7 +40,8 @@ use crate::server::{Lane, Server, encoded, failed, json};
         page::asset,
         health,
         metrics,
-    )
+    ),
+    components(schemas(ErrorBody))
 )]
 struct ApiDescription;
 
@@ -71,17 +70,18 @@ pub(super) async fn openapi_yaml() -> Result<Encoded, Refusal> {
     responses(
         (status = 200, body = Health),
         (status = 503, body = Health, description = "no collection is ready"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
+        Failures,
     )
 )]
-pub(super) async fn health(State(server): State<Arc<Server>>) -> Result<Response, Refusal> {
+pub(super) async fn health(State(server): ServerState) -> Result<Response, Refusal> {
     let health = server
         .call(Lane::Quick, |desk, call| desk.health(call))
         .await?;
-    let mut all = health.collections.iter();
-    let answers = all.any(|collection| collection.state == CollectionState::Ready);
-    let status = match answers || health.state == CollectionState::Ready {
+    let states = health.collections.iter().map(|one| one.state);
+    let status = match states
+        .chain([health.state])
+        .any(|state| state == CollectionState::Ready)
+    {
         true => StatusCode::OK,
         false => StatusCode::SERVICE_UNAVAILABLE,
     };
@@ -92,13 +92,9 @@ pub(super) async fn health(State(server): State<Arc<Server>>) -> Result<Response
 #[utoipa::path(
     get,
     path = "/metrics",
-    responses(
-        (status = 200, body = String, content_type = "text/plain"),
-        (status = "4XX", body = ErrorBody),
-        (status = "5XX", body = ErrorBody),
-    )
+    responses((status = 200, body = String, content_type = "text/plain"), Failures)
 )]
-pub(super) async fn metrics(State(server): State<Arc<Server>>) -> Result<Encoded, Refusal> {
+pub(super) async fn metrics(State(server): ServerState) -> Result<Encoded, Refusal> {
     encoded(
         "text/plain; version=0.0.4; charset=utf-8",
         server.metrics()?.into(),
