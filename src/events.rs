@@ -1,10 +1,11 @@
 //! What a long computation reports while it runs: one stream of progress, notes and faults.
 
 use std::fmt;
+use std::path::Path;
 
 use riposte_eval::TopicId;
 
-use crate::collection::Fault;
+use crate::collection::{Fault, FaultKind};
 use crate::index::{dense, inverted};
 use crate::reading::ranking_steps::OutputProgress;
 
@@ -88,6 +89,20 @@ pub enum Event {
 }
 
 impl Event {
+    /// A fault in a file.
+    pub(crate) fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Event {
+        Event::Fault(Fault::in_file(kind, path, what))
+    }
+
+    /// `done` items of `total` are finished, and no model computes outputs.
+    pub(crate) fn progress(done: usize, total: usize) -> Event {
+        Event::Progress {
+            done,
+            total,
+            outputs: None,
+        }
+    }
+
     /// A note that nobody needs to recognise.
     pub fn note(text: impl Into<String>) -> Event {
         Event::Note(text.into().into())

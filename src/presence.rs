@@ -20,6 +20,7 @@ use crate::reading::Reader;
 use crate::reading::pieces::truncate;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::score::presence::{Presence, TopicMatch};
+use crate::score::reranker::cosines;
 use crate::score::windows::ReadWindows;
 use crate::wording::counted;
 
@@ -87,7 +88,7 @@ pub(crate) fn of_texts<'a>(
         texts.push((text, document.texts));
     }
     let mut cosines = None;
-    if by_sentences && is_calibrated(reader.sentence_producer()) {
+    if by_sentences && is_calibrated(reader.sentence_producer.as_deref()) {
         let texts = texts.iter().map(|(text, _)| text.as_str());
         let windows = ReadWindows::DEFAULT.of(&topic.title, texts)?;
         cosines = nearest(&topic.title, &windows, reader)?;
@@ -159,11 +160,10 @@ fn is_calibrated(producer: Option<&str>) -> bool {
 /// The largest cosine of the title and a window of each text; `None` if there are no sentence vectors.
 fn nearest(title: &str, windows: &[Vec<String>], reader: &mut Reader) -> Result<Option<Vec<f64>>> {
     let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
-    let vectors = reader.compared_vectors(title, &texts, &mut |_| ())?;
-    let Some((title, vectors)) = vectors else {
+    let Some(cosines) = cosines(reader, title, &texts, &mut |_| ())? else {
         return Ok(None);
     };
-    let mut cosines = vectors.iter().map(|v| f64::from(vector::dot(&title, v)));
+    let mut cosines = cosines.into_iter();
     let of_text = |windows: &Vec<String>| cosines.by_ref().take(windows.len()).fold(0.0, f64::max);
     Ok(Some(windows.iter().map(of_text).collect()))
 }

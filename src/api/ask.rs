@@ -611,7 +611,7 @@ mod tests {
         let dir = Path::new("I0");
         let none = Fault::no_page(dir);
         let stored = Fault::stored(none.kind, dir, None, none.what.clone());
-        let said = Fault::new(FaultKind::Image, dir, None, none.what.clone());
+        let said = Fault::in_file(FaultKind::Image, dir, none.what.clone());
         for (fault, known) in [(none, true), (stored, true), (said, false)] {
             let event = Event::Fault(fault);
             assert_eq!(

@@ -180,7 +180,7 @@ pub(super) fn read_by(args: &ReadArgs, reader: &PictureReader) -> Result<u8> {
             Ok(picture) => picture,
             Err(error) => {
                 let what = format!("{:#}", error.root_cause());
-                notes.fault(&Fault::new(FaultKind::Image, path, None, what));
+                notes.fault(&Fault::in_file(FaultKind::Image, path, what));
                 failed += 1;
                 continue;
             }
@@ -246,7 +246,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
                 "it is damaged: evidence of {} or more documents could not be read; `riposte extract` computes it again",
                 merged.lost
             );
-            let fault = Fault::new(FaultKind::Evidence, shard, None, what);
+            let fault = Fault::in_file(FaultKind::Evidence, shard, what);
             printer.print(Event::Fault(fault));
         }
     }

@@ -39,7 +39,7 @@ pub fn index(args: &IndexArgs) -> Result<u8> {
     match index::index(&settings, on_event)? {
         Indexed::Images { index, updated, .. } => {
             if indexing.verbose {
-                super::texts::print_verified(index.verified());
+                super::texts::print_verified(index.verified);
             }
             if indexing.quiet.is_none() {
                 say!(

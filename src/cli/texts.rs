@@ -55,7 +55,7 @@ pub(crate) fn print_verified(verified: VerifiedFiles) {
 /// Prints how much of each index was verified.
 pub(crate) fn print_all_verified(indexes: &TextIndexes) {
     for index in indexes.all() {
-        print_verified(index.verified());
+        print_verified(index.verified);
     }
 }
 

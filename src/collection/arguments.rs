@@ -222,7 +222,7 @@ impl ArgumentFile {
             }),
             Err(error) => {
                 let what = format!("cannot be read: {error}");
-                let fault = Fault::new(FaultKind::Argument, &path, None, what).caused_by(&error);
+                let fault = Fault::in_file(FaultKind::Argument, &path, what).caused_by(&error);
                 Box::new(std::iter::once(Err(fault)))
             }
         }

@@ -95,13 +95,16 @@ impl Fault {
         }
     }
 
+    /// A fault in a file without lines, or in all of its lines.
+    pub fn in_file(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
+        Fault::new(kind, path, None, what)
+    }
+
     /// The fault of an image without a page. `dir` is the image's directory.
     pub fn no_page(dir: &Path) -> Fault {
-        let lacks_page = true;
-        let fault = Fault::new(FaultKind::Page, dir, None, NO_PAGE);
         Fault {
-            lacks_page,
-            ..fault
+            lacks_page: true,
+            ..Fault::in_file(FaultKind::Page, dir, NO_PAGE)
         }
     }
 

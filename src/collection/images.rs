@@ -54,7 +54,7 @@ impl ImageCollection {
         }
         let mut faults = Vec::new();
         let mut misplaced =
-            |path: &Path, what: &str| faults.push(fault(FaultKind::Layout, path, what));
+            |path: &Path, what: &str| faults.push(Fault::in_file(FaultKind::Layout, path, what));
         let mut entries: Vec<ImageFolder> = Vec::new();
         for (prefix, is_dir) in list(&images)? {
             let name = file_name(&prefix);
@@ -116,10 +116,6 @@ impl ImageCollection {
         self.entries
             .retain(|entry| ids.binary_search(&entry.id).is_ok());
     }
-}
-
-fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
-    Fault::new(kind, path, None, what)
 }
 
 /// Whether a directory could not be listed because of a temporary error.

@@ -94,7 +94,7 @@ impl SavedItem {
             SavedKind::Page => FaultKind::Page,
             SavedKind::Picture => FaultKind::Image,
         };
-        SavedItem::Fault(Fault::new(kind, file, None, what))
+        SavedItem::Fault(Fault::in_file(kind, file, what))
     }
 }
 

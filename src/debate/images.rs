@@ -13,6 +13,7 @@ use crate::evidence::store::Store;
 use crate::evidence::{Evidence, PageEvidence, ocr};
 use crate::index::inverted::InvertedIndex;
 use crate::index::{ScoredDoc, vector};
+use crate::reading::Purpose;
 use crate::reading::Reader;
 use crate::reading::clauses::{clauses, is_question};
 use crate::score::side_taken;
@@ -31,10 +32,10 @@ pub struct Images<'a> {
     pub sides: &'a HashMap<(TopicId, DocId), Option<Stance>>,
 }
 
-/// As [`super::sheet()`], with the images of the topic. Without sentence vectors, they are not compared with arguments.
+/// As [`with_texts`], with the images of the topic. Without sentence vectors, they are not compared with arguments.
 ///
 /// # Errors
-/// As for [`super::sheet()`].
+/// As for [`with_texts`].
 pub fn illustrated(
     topic: &Topic,
     index: &InvertedIndex,
@@ -83,7 +84,7 @@ fn illustrate(
     let texts = of_images.iter().flat_map(|(_, sentences)| sentences);
     let texts = of_arguments.chain(texts.map(|sentence| &sentence.text));
     let texts: Vec<&str> = texts.map(String::as_str).collect();
-    let vectors = reader.sentence_vectors(&texts, &mut |_| ())?;
+    let vectors = reader.sentence_vectors(Purpose::Document, &texts, &mut |_| ())?;
     let mut vectors = vectors.unwrap_or_default().into_iter();
     let mut take = |count: usize| -> Vec<Vec<f32>> { vectors.by_ref().take(count).collect() };
     let embedded: Vec<Vec<Vec<f32>>> = arguments.iter().map(|a| take(a.sentences.len())).collect();
@@ -247,8 +248,7 @@ mod tests {
             pages: vec![page.clone(), page],
             ocr: Vec::new(),
             picture: None,
-            clip: None,
-            image_text: None,
+            image_vectors: [None, None],
             sentences: Vec::new(),
             vader: Vec::new(),
             afinn: Vec::new(),

@@ -15,13 +15,14 @@ use riposte_claims::words::{apostrophe_words, sentences};
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, Stance};
 
+use crate::index::ScoredDoc;
 use crate::index::inverted::InvertedIndex;
-use crate::index::{ScoredDoc, vector};
 use crate::language::other_language;
 use crate::presence;
 use crate::presence::Judged;
 use crate::reading::Reader;
 use crate::score::rerank::repeated;
+use crate::score::reranker::cosines;
 use crate::score::text_stance::TextStanceModel;
 use crate::score::windows::{ReadWindows, promising};
 use crate::score::{MARGIN, side_taken};
@@ -64,24 +65,12 @@ const QUOTED_WORDS: usize = 35;
 /// The maximum number of characters of a quotation, for texts without full stops.
 const QUOTED_CHARACTERS: usize = 420;
 
-/// The sheet of a topic. `ranking` has the arguments about it, the best first; each side gets at most `per_side` of them. Without the stance encoder,
-/// sides are decided by words only.
+/// The sheet of a topic, and the texts of its arguments. `ranking` has the arguments about it, the best first; each side gets at most `per_side` of
+/// them. Without the stance encoder, sides are decided by words only.
 ///
 /// # Errors
 /// A store, the index of the arguments or a model fails.
-pub fn sheet(
-    topic: &Topic,
-    index: &InvertedIndex,
-    ranking: &[ScoredDoc],
-    per_side: usize,
-    reader: &mut Reader,
-) -> Result<DebateSheet> {
-    let (sheet, _) = with_texts(topic, index, ranking, per_side, reader)?;
-    Ok(sheet)
-}
-
-/// As [`sheet()`], with the texts of its arguments.
-fn with_texts(
+pub(crate) fn with_texts(
     topic: &Topic,
     index: &InvertedIndex,
     ranking: &[ScoredDoc],
@@ -216,12 +205,9 @@ fn about(topic: &Topic, found: Vec<Ranked>, reader: &mut Reader) -> Result<Vec<R
     let windows = windows.iter().map(|of_text| of_text.first());
     let texts = conclusions.map(Some).chain(windows);
     let texts: Vec<&str> = texts.map(|text| text.map_or("", String::as_str)).collect();
-    let vectors = reader.compared_vectors(&topic.title, &texts, &mut |_| ())?;
-    let Some((title, vectors)) = vectors else {
+    let Some(cosines) = cosines(reader, &topic.title, &texts, &mut |_| ())? else {
         return Ok(found);
     };
-    let cosines = vectors.iter().map(|v| f64::from(vector::dot(&title, v)));
-    let cosines: Vec<f64> = cosines.collect();
     let (conclusions, windows) = cosines.split_at(found.len());
     let both = conclusions.iter().zip(windows);
     let likeness: Vec<f64> = both.map(|(a, b)| a.max(*b)).collect();
@@ -308,14 +294,12 @@ fn read_sentences(
     let pairs: Vec<(&str, &str)> = sentences.iter().map(|s| (claim, s.as_str())).collect();
     let logits = reader.piece_logits(&pairs, &mut |_| ())?;
     let texts: Vec<&str> = sentences.iter().map(String::as_str).collect();
-    let vectors = reader.compared_vectors(claim, &texts, &mut |_| ())?;
+    let cosines = cosines(reader, claim, &texts, &mut |_| ())?;
     let model = TextStanceModel::committed();
     let read = |(n, text): (usize, String)| {
         let logits = logits.as_ref().and_then(|all| all.get(n));
         let stances = model.stances(claim, &text, logits.map(Vec::as_slice));
-        let likeness = vectors.as_ref().and_then(|(claim, of_sentences)| {
-            Some(f64::from(vector::dot(claim, of_sentences.get(n)?)))
-        });
+        let likeness = cosines.as_ref().and_then(|all| all.get(n).copied());
         ReadSentence {
             support: match side {
                 Some(Stance::Pro) => stances.balance(),

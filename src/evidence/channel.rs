@@ -62,11 +62,7 @@ pub trait Channel: Sync {
     ///
     /// # Errors
     /// The model is missing, cannot be read, or cannot be used with this precision.
-    fn extractor(
-        &self,
-        model: Option<CheckedModel>,
-        precision: Precision,
-    ) -> Result<Box<dyn Extractor>>;
+    fn extractor(&self, model: Option<CheckedModel>, precision: Precision) -> NewExtractor;
 
     /// Passes each row that the channel stores about a document to `put`, without the first column, the id of the document.
     ///
@@ -94,6 +90,9 @@ pub type PutRow<'a> = dyn FnMut(&EvidenceTable, &[&dyn ToSql]) -> rusqlite::Resu
 pub fn find(channels: Channels, name: &str) -> Option<&'static dyn Channel> {
     channels.iter().copied().find(|c| c.name() == name)
 }
+
+/// An extractor, or why a channel has none.
+pub type NewExtractor = Result<Box<dyn Extractor>>;
 
 /// Computes a channel. Several threads use it at the same time.
 pub trait Extractor: Any + Send + Sync {

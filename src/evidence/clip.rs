@@ -33,7 +33,8 @@ pub struct Clip {
     texts: Texts,
     likeness: ImageTextLikeness,
     towers: Towers,
-    runtime: Runtime,
+    /// What computes the model.
+    pub(super) runtime: Runtime,
 }
 
 impl Clip {
@@ -63,11 +64,6 @@ impl Clip {
         let text = self.towers.text.loaded().map(|tower| tower.numeric());
         let vision = self.towers.image.loaded().map(|tower| tower.numeric());
         text.max(vision).unwrap_or(Numeric::Float)
-    }
-
-    /// What computes the model.
-    pub fn runtime(&self) -> Runtime {
-        self.runtime
     }
 
     /// The least cosine between vectors in int8 and vectors in floats, over the few texts and pictures with which the towers in use were quantised;

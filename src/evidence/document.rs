@@ -91,17 +91,13 @@ fn decode_first(
                 if is_cut_jpeg(&bytes) {
                     let what =
                         "the file ends before the image does: the part that it contains is used";
-                    faults.push(fault(FaultKind::Image, path, what));
+                    faults.push(Fault::in_file(FaultKind::Image, path, what));
                 }
                 let (path, picture) = (path.clone(), Arc::new(picture));
                 return Some(DecodedPicture { path, picture });
             }
-            Err(error) => faults.push(fault(FaultKind::Image, path, format!("{error:#}"))),
+            Err(error) => faults.push(Fault::in_file(FaultKind::Image, path, format!("{error:#}"))),
         }
     }
     None
-}
-
-pub(super) fn fault(kind: FaultKind, path: &Path, what: impl Into<String>) -> Fault {
-    Fault::new(kind, path, None, what)
 }

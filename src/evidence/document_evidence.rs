@@ -125,10 +125,8 @@ pub struct Evidence {
     pub pages: Vec<PageEvidence>,
     pub ocr: Vec<OcrLine>,
     pub picture: Option<PictureStatistics>,
-    /// The CLIP embedding, of unit length.
-    pub clip: Option<Vec<f32>>,
-    /// The embedding by the second image-text model, of unit length.
-    pub image_text: Option<Vec<f32>>,
+    /// By each image-text model, in the order of the [`Slot`](super::clip::Slot)s.
+    pub image_vectors: [Option<Vec<f32>>; 2],
     /// Embeddings of unit length, of the text in the image, the titles, the words around the image and, if the collection gives texts, of
     /// these and the pages' main texts.
     pub sentences: Vec<PartValue<Vec<f32>>>,

@@ -38,6 +38,7 @@ pub const GROUP: usize = 8;
 
 /// The extractors that are available. A channel without an extractor is not computed; its stored evidence remains.
 pub struct Extractors {
+    /// All channels, including those without an extractor.
     channels: Channels,
     /// In the order of the channels.
     extractors: Vec<Option<Box<dyn Extractor>>>,
@@ -57,11 +58,6 @@ impl Extractors {
             channels,
             extractors: extractors.collect::<Result<_>>()?,
         })
-    }
-
-    /// All channels, including those without an extractor.
-    pub fn channels(&self) -> Channels {
-        self.channels
     }
 
     /// The extractor of a channel, if it is available.

@@ -1,5 +1,6 @@
 //! Guards against panics of libraries that read files of the web.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::{Result, bail};
@@ -10,4 +11,11 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
         Ok(result) => result,
         Err(_) => bail!("a library panicked on it (the message is above)"),
     }
+}
+
+/// The message of a panic.
+pub(super) fn message_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref().map(String::as_str));
+    text.unwrap_or("no message")
 }

@@ -5,7 +5,6 @@
 //! | pictures | `vision_model.onnx` | `pixel_values` (batch, colour, row, column) | `image_embeds` (batch, dimension) |
 //! | texts | `text_model.onnx` | `input_ids`, and perhaps `attention_mask` (batch, token) | `text_embeds` (batch, dimension) |
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +21,7 @@ use rten_tensor::{NdTensor, Tensor};
 use serde_json::{Map, Value};
 
 use crate::disk::regular;
+use crate::evidence::guarded::message_of;
 use crate::limits::MAX_TOWER_BYTES;
 use crate::threads;
 
@@ -294,12 +294,6 @@ fn load(bytes: Vec<u8>) -> Result<Model> {
     let load = || options.prepack_weights(true).load(bytes);
     let loaded = catch_unwind(AssertUnwindSafe(load));
     Ok(loaded.map_err(|panic| anyhow!("damaged model: {}", message_of(&*panic)))??)
-}
-
-fn message_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref().map(String::as_str));
-    text.unwrap_or("no message")
 }
 
 /// The tower of pictures.

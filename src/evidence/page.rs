@@ -20,14 +20,14 @@ use anyhow::Result;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use rusqlite::{Row, ToSql};
 
-use super::channel::{Channel, Extractor, Precision, PutRow};
-use super::document::{DocumentInWork, fault};
+use super::channel::{Channel, Extractor, NewExtractor, Precision, PutRow};
+use super::document::DocumentInWork;
 use super::guarded::guarded;
 use super::table::ColumnType::{Integer, Text};
 use super::table::EvidenceTable;
 use super::{Evidence, PageEvidence};
-use crate::collection::FaultKind;
 use crate::collection::images::{CrawlRank, ImageDocument};
+use crate::collection::{Fault, FaultKind};
 use crate::html::parse;
 use crate::weights::CheckedModel;
 use article::Article;
@@ -86,7 +86,7 @@ impl Channel for Pages {
         const { &[&PAGE, &CRAWL_RANK, &GIVEN_TEXT, &FULL_TITLE] }
     }
 
-    fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> Result<Box<dyn Extractor>> {
+    fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> NewExtractor {
         Ok(Box::new(Pages))
     }
 
@@ -212,10 +212,10 @@ fn pages(source: ImageDocument, document: &mut DocumentInWork) -> Vec<PageEviden
                 let (html, invalid) = decode(&bytes);
                 if invalid {
                     let what = "parts of it are not text; the rest was read";
-                    faults.push(fault(FaultKind::Page, &path, what));
+                    faults.push(Fault::in_file(FaultKind::Page, &path, what));
                 }
                 guarded(|| Ok(read(&html, &page.xpaths, &source.url))).unwrap_or_else(|error| {
-                    faults.push(fault(FaultKind::Page, &path, format!("{error:#}")));
+                    faults.push(Fault::in_file(FaultKind::Page, &path, format!("{error:#}")));
                     PageWords::default()
                 })
             }

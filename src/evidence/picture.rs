@@ -13,7 +13,7 @@ use anyhow::Result;
 use rusqlite::Row;
 
 use super::Evidence;
-use super::channel::{Channel, Extractor, Precision, PutRow};
+use super::channel::{Channel, Extractor, NewExtractor, Precision, PutRow};
 use super::document::DocumentInWork;
 use super::table::ColumnType::{Integer, Real, Text};
 use super::table::EvidenceTable;
@@ -59,7 +59,7 @@ impl Channel for PictureChannel {
         true
     }
 
-    fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> Result<Box<dyn Extractor>> {
+    fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> NewExtractor {
         Ok(Box::new(PictureChannel))
     }
 

@@ -30,9 +30,13 @@ const VERSION: u32 = 4;
 /// The end of the producer's name of a model that has different prompts for queries and for documents.
 const PROMPTS: &str = " with prompts";
 
+/// Computes the vectors of texts with a model.
+pub(crate) type Embed = fn(&Sentences, &[&str]) -> Result<Vec<Vec<f32>>>;
+
 /// A loaded model. Several threads can call its methods at the same time.
 pub struct Sentences {
     model: SentenceEncoder,
+    /// What computes the model.
     runtime: Runtime,
 }
 
@@ -83,9 +87,9 @@ impl Sentences {
         Some(checkpoint.strip_suffix(PROMPTS).unwrap_or(checkpoint))
     }
 
-    /// The name under which the vectors of queries are stored that are compared with vectors of this producer.
-    pub(crate) fn producer_of_queries(producer: &str) -> Cow<'_, str> {
-        match producer.ends_with(PROMPTS) {
+    /// The name under which the vectors of texts for this purpose are stored: those of queries can be compared with vectors of `producer`.
+    pub(crate) fn producer_for(purpose: Purpose, producer: &str) -> Cow<'_, str> {
+        match purpose == Purpose::Query && producer.ends_with(PROMPTS) {
             true => format!("query {producer}").into(),
             false => producer.into(),
         }
@@ -94,11 +98,6 @@ impl Sentences {
     /// Whether any product is computed in int8.
     pub fn numeric(&self) -> Numeric {
         self.model.numeric()
-    }
-
-    /// What computes the model.
-    pub fn runtime(&self) -> Runtime {
-        self.runtime
     }
 
     /// A vector of unit length for each text, in the given order: as a text that is found by queries or compared with texts of its kind.
@@ -113,6 +112,14 @@ impl Sentences {
     pub fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let vectors = self.model.embed(texts, Purpose::Document);
         vectors.with_context(|| format!("computing sentence vectors of {} texts", texts.len()))
+    }
+
+    /// [`Sentences::embed`], or [`Sentences::embed_queries`] for queries.
+    pub(crate) fn embed_for(purpose: Purpose) -> Embed {
+        match purpose {
+            Purpose::Query => Sentences::embed_queries,
+            Purpose::Document => Sentences::embed,
+        }
     }
 
     /// As [`Sentences::embed`], for queries. Some models have another prompt for them than for what they find.
@@ -135,7 +142,7 @@ pub fn lazy(model: &CheckedModel, compute: Compute) -> Lazy<Sentences> {
     let keep = KeptWeights::of(model, "sentences", &producer);
     Lazy::new(producer, move || {
         let sentences = Sentences::load_kept(&dir, compute.backend(), Some(&keep))?;
-        let checked = compute.backend.check(sentences.runtime());
+        let checked = compute.backend.check(sentences.runtime);
         checked.with_context(|| name.clone())?;
         Ok(sentences)
     })

@@ -41,23 +41,12 @@ pub(super) struct KindVector {
 pub(super) struct TopicVectors {
     /// The sentence vector of the question's words.
     pub words: Option<Vec<f32>>,
-    pub clip: Option<PromptVectors>,
-    /// The same prompts, by the second image-text model.
-    pub image_text: Option<PromptVectors>,
+    /// By each image-text model, in the order of the [`Slot`]s; `None` if it is off or not used.
+    pub prompts: [Option<PromptVectors>; 2],
     /// Arguments for the claim and against it, with sentence vectors.
     pub arguments: Option<ArgumentVectors>,
     /// The same arguments with CLIP vectors.
     pub clip_arguments: Option<ArgumentVectors>,
-}
-
-impl TopicVectors {
-    /// The vectors of prompts by an image-text model; `None` if it is off or not used.
-    pub fn prompts(&self, model: Slot) -> Option<&PromptVectors> {
-        match model {
-            Slot::First => self.clip.as_ref(),
-            Slot::Second => self.image_text.as_ref(),
-        }
-    }
 }
 
 /// An image-text model's vectors of one topic.
@@ -140,20 +129,16 @@ impl Embeddings {
                 PromptRole::Topic => {
                     current = topics.next();
                     if let Some(topic) = &mut current {
-                        let prompts = Some(PromptVectors {
+                        topic.prompts[model as usize] = Some(PromptVectors {
                             title: of_group.first().cloned().unwrap_or_default(),
                             about: mean,
                             sides: None,
                         });
-                        match model {
-                            Slot::First => topic.clip = prompts,
-                            Slot::Second => topic.image_text = prompts,
-                        }
                     }
                 }
                 PromptRole::Pro | PromptRole::Con => {
-                    let of_topic = current.as_mut().and_then(|topic| topic.clip.as_mut());
-                    if let Some(of_topic) = of_topic {
+                    let of_topic = current.as_mut();
+                    if let Some(of_topic) = of_topic.and_then(|topic| topic.prompts[0].as_mut()) {
                         let sides = of_topic.sides.get_or_insert_default();
                         sides[usize::from(group.role == PromptRole::Con)] = mean;
                     }
@@ -182,7 +167,7 @@ impl Embeddings {
         on_progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()> {
         let mut topics = self.topics.iter();
-        if topics.all(|topic| topic.words.is_none() && topic.clip.is_none()) {
+        if topics.all(|topic| topic.words.is_none() && topic.prompts[0].is_none()) {
             notes.push(
                 "likeness to arguments is off: it needs vectors of sentences or of CLIP, and this run has neither"
                     .to_owned()
@@ -198,7 +183,7 @@ impl Embeddings {
             if topic.words.is_some() {
                 words = embed(store, reader, QueryEncoder::Argument, &texts, notes)?;
             }
-            if topic.clip.is_some() {
+            if topic.prompts[0].is_some() {
                 clip = embed(
                     store,
                     reader,

@@ -410,7 +410,7 @@ impl<'a> Ranker<'a> {
                 }
             }
             columns.push(Column {
-                name: signal.name(),
+                name: signal.name,
                 weight: *weight,
                 values,
             });
@@ -479,7 +479,7 @@ impl<'a> Ranker<'a> {
         let recipe = &self.settings.approach;
         let topics = &self.embeddings.topics;
         let needs_clip =
-            !self.embeddings.kinds.is_empty() || topics.iter().any(|t| t.clip.is_some());
+            !self.embeddings.kinds.is_empty() || topics.iter().any(|t| t.prompts[0].is_some());
         let needs_sentiment = matches!(
             recipe.argument,
             ArgumentRecipe::Aramis { .. } | ArgumentRecipe::AramisNeural

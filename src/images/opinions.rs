@@ -239,7 +239,7 @@ fn stance_opinions(
         picture_likeness: by_words(TextPart::Ocr),
         around_likeness: by_words(TextPart::Near),
         clip_likeness: by_picture(),
-        clip: vectors.clip.as_ref().and_then(|of_topic| {
+        clip: vectors.prompts[0].as_ref().and_then(|of_topic| {
             let [pro, con] = of_topic.sides.as_ref()?;
             let (pro, con) = (image.clip_likeness(pro)?, image.clip_likeness(con)?);
             Some(StanceOpinion {

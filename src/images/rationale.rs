@@ -21,7 +21,7 @@ pub(super) fn of(image: &ImageEvidence, relevance: &Explanation) -> String {
     let Some(key) = key else {
         return "no evidence about the image is close to the argument".to_owned();
     };
-    let (what, quoted) = key.signal().source();
+    let (what, quoted) = key.signal().need.source();
     match quoted {
         Quoted::Pixels => format!(
             "by its pixels, the picture is close to the argument ({})",

@@ -39,7 +39,7 @@ pub(super) fn read(
     // first the sentence vectors, then the vectors of pictures by each model
     for model in [None, Some(Slot::First), Some(Slot::Second)] {
         let used = relevance.channels.keys();
-        let used = used.map(|key| (*key, key.signal().need()));
+        let used = used.map(|key| (*key, key.signal().need));
         let used = used.filter(|(_, need)| match model {
             None => need.is_of_sentences(),
             of_pictures => need.image_text() == of_pictures,
@@ -95,7 +95,9 @@ impl Compared {
     fn is_on(&self, topic: &TopicVectors) -> bool {
         match self.need {
             SignalNeed::Arguments => topic.arguments.is_some(),
-            SignalNeed::About(model) | SignalNeed::Title(model) => topic.prompts(model).is_some(),
+            SignalNeed::About(model) | SignalNeed::Title(model) => {
+                topic.prompts[model as usize].is_some()
+            }
             _ => topic.words.is_some(),
         }
     }
@@ -119,8 +121,12 @@ impl Wanted {
         for (at, topic) in topics.iter().enumerate() {
             let vector = match need {
                 SignalNeed::Sentence(_) => topic.words.as_ref(),
-                SignalNeed::Title(model) => topic.prompts(model).map(|prompts| &prompts.title),
-                SignalNeed::About(model) => topic.prompts(model).map(|prompts| &prompts.about),
+                SignalNeed::Title(model) => topic.prompts[model as usize]
+                    .as_ref()
+                    .map(|prompts| &prompts.title),
+                SignalNeed::About(model) => topic.prompts[model as usize]
+                    .as_ref()
+                    .map(|prompts| &prompts.about),
                 _ => None,
             };
             if let Some(vector) = vector {

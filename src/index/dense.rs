@@ -195,7 +195,7 @@ impl Vectors {
             documents += 1;
             Ok(())
         })?;
-        let damaged = outputs.damaged();
+        let damaged = outputs.damaged;
         ensure!(
             damaged == 0,
             "{} has {damaged} damaged records: the next run that uses it computes them again",
@@ -327,7 +327,7 @@ impl StoredVectors {
         let producer = wanted.producer_of_passages();
         let own = stores.len().saturating_sub(1);
         for (at, store) in stores.iter_mut().enumerate() {
-            let before = store.damaged();
+            let before = store.damaged;
             store.scan(&producer, can_compute, &mut |key, value| {
                 match document_of(index, key) {
                     Some(document) => {
@@ -338,7 +338,7 @@ impl StoredVectors {
                 }
                 Ok(())
             })?;
-            stored.damaged += store.damaged() - before;
+            stored.damaged += store.damaged - before;
         }
         let has_none = |document: &u32| {
             let position = stored.vectors.positions.get(*document as usize);

@@ -20,6 +20,7 @@ use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
 use crate::collection::images::GivenTexts;
 use crate::disk::hex;
+use crate::evidence::clip::Slot;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::picture::PictureStatistics;
 use crate::evidence::store::{Store, StoreFile};
@@ -407,7 +408,7 @@ pub struct ImageEvidence {
 impl ImageEvidence {
     /// Reads the evidence of an image, except for the tables `left_out`; `None` if the store does not have the image.
     pub fn read(store: &Store, id: &DocId, left_out: &[&EvidenceTable]) -> Result<Option<Self>> {
-        let Some(evidence) = store.read_without(id, left_out)? else {
+        let Some(mut evidence) = store.read_without(id, left_out)? else {
             return Ok(None);
         };
         let was_read = store.has_channel(id, "ocr")?;
@@ -425,7 +426,7 @@ impl ImageEvidence {
             first_page: (evidence.pages.first()).map_or_else(String::new, |page| page.id.clone()),
             ocr_lines: was_read.then_some(evidence.ocr),
             picture: evidence.picture,
-            clip: evidence.clip,
+            clip: evidence.image_vectors[Slot::First as usize].take(),
             sentences: evidence.sentences,
             vader: evidence.vader,
             afinn: evidence.afinn,

@@ -131,13 +131,13 @@ fn entry_faults(entry: &ImageFolder) -> (usize, Vec<Fault>) {
         let decoded = decoded.and_then(|bytes| picture::decode(&bytes));
         if let Err(error) = decoded {
             let what = format!("{error:#}");
-            faults.push(Fault::new(FaultKind::Image, path, None, what));
+            faults.push(Fault::in_file(FaultKind::Image, path, what));
         }
     }
     let phash = entry.dir.join("image-phash.txt");
     if document.phash.is_none() && regular::exists(&phash).unwrap_or(true) {
         let what = "not 64 characters of 0 and 1";
-        faults.push(Fault::new(FaultKind::Image, &phash, None, what));
+        faults.push(Fault::in_file(FaultKind::Image, &phash, what));
     }
     for (page, dir) in document.pages.iter().zip(&listing.pages) {
         let hex = page.id.strip_prefix('P').unwrap_or_default();
@@ -150,10 +150,9 @@ fn entry_faults(entry: &ImageFolder) -> (usize, Vec<Fault>) {
         }
         if page.html.is_some() && page.xpaths.is_empty() {
             let path = dir.join("snapshot/image-xpath.txt");
-            faults.push(Fault::new(
+            faults.push(Fault::in_file(
                 FaultKind::XPath,
                 &path,
-                None,
                 "the file has no XPath",
             ));
         }

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::collection::{read_topics, saved};
 use crate::disk::{self, TemporaryDir, regular};
-use crate::events::{Event, OnEvent, Stage};
+use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::wording::counted;
 use gathered::Gathered;
 
@@ -234,27 +234,17 @@ fn gather(
         }
         files.extend(inside.into_iter().map(|file| (source, file)));
     }
-    on_event(Event::Started {
-        stage: Stage::Reading,
-        total: files.len(),
-    });
-    for (done, (source, file)) in files.iter().enumerate() {
-        gathered.begin(source, file);
-        let read = saved::read(file, &mut |found| {
-            gathered.add(found, &mut made.left_out, on_event)
-        });
-        if let Err(error) = read {
-            on_event(Event::Ended);
-            return Err(error);
+    let total = files.len();
+    run_stage(Stage::Reading, total, on_event, |on_event| {
+        for (done, (source, file)) in files.iter().enumerate() {
+            gathered.begin(source, file);
+            saved::read(file, &mut |found| {
+                gathered.add(found, &mut made.left_out, on_event)
+            })?;
+            on_event(Event::progress(done + 1, total));
         }
-        on_event(Event::Progress {
-            done: done + 1,
-            total: files.len(),
-            outputs: None,
-        });
-    }
-    on_event(Event::Ended);
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Checks that nothing would be lost or mixed.

@@ -26,6 +26,7 @@ use outputs::{OutputModel, complete};
 use pieces::ClaimedPieces;
 pub use queries::QueryEncoder;
 use ranking_steps::{OnOutputs, OutputProgress, RankingStep, StepClock};
+pub(crate) use riposte_nn::sentence::Purpose;
 use stance_encoder::{Logits, OUTPUTS, StanceEncoder, StanceReading};
 
 /// The models that are installed.
@@ -44,7 +45,7 @@ pub struct ReadingModels<'a> {
 pub struct Reader<'a> {
     models: ReadingModels<'a>,
     store: OutputStore<'a>,
-    sentence_producer: Option<String>,
+    pub(crate) sentence_producer: Option<String>,
     cross_producer: Option<String>,
     stance_producer: Option<String>,
 }
@@ -106,9 +107,6 @@ impl OutputStore<'_> {
     }
 }
 
-/// The vector of a query, and those of the texts that are compared with it.
-pub(crate) type Compared = (Vec<f32>, Vec<Vec<f32>>);
-
 impl<'a> Reader<'a> {
     /// # Errors
     /// The workspace cannot be read.
@@ -148,59 +146,25 @@ impl<'a> Reader<'a> {
         self.store.outputs.note_of_damage()
     }
 
-    /// The producer of sentence vectors: the installed encoder, or the one of most stored vectors.
-    pub(crate) fn sentence_producer(&self) -> Option<&str> {
-        self.sentence_producer.as_deref()
-    }
-
-    /// The sentence vectors of documents, of unit length, in the order of `texts`. `on_progress` receives the number of vectors computed so far. `None` if
+    /// The sentence vectors of texts, of unit length and in their order. `on_progress` receives the number of vectors computed so far. `None` if
     /// a vector is not in the workspace and no sentence model is installed.
     ///
     /// # Errors
     /// The model fails, or the workspace cannot be read or written. The other methods have the same errors.
     pub(crate) fn sentence_vectors(
         &mut self,
+        purpose: Purpose,
         texts: &[&str],
         on_progress: &mut OnOutputs,
     ) -> Result<Option<Vec<Vec<f32>>>> {
         let Some(producer) = &self.sentence_producer else {
             return Ok(None);
         };
-        let model = self.models.sentences;
-        let model = OutputModel::by(model, producer, Sentences::numeric, Sentences::embed);
+        let (model, embed) = (self.models.sentences, Sentences::embed_for(purpose));
+        let model = OutputModel::by(model, producer, Sentences::numeric, embed);
+        let producer = &Sentences::producer_for(purpose, producer);
         let (step, inputs) = (RankingStep::SentenceVectors, keyed(texts));
         (self.store).read(step, producer, &inputs, None, model, on_progress)
-    }
-
-    /// The sentence vectors of queries, as [`Reader::sentence_vectors`].
-    pub(crate) fn query_sentence_vectors(
-        &mut self,
-        queries: &[&str],
-        on_progress: &mut OnOutputs,
-    ) -> Result<Option<Vec<Vec<f32>>>> {
-        let Some(producer) = &self.sentence_producer else {
-            return Ok(None);
-        };
-        let (model, embed) = (self.models.sentences, Sentences::embed_queries);
-        let model = OutputModel::by(model, producer, Sentences::numeric, embed);
-        let producer = &Sentences::producer_of_queries(producer);
-        let (step, inputs) = (RankingStep::SentenceVectors, keyed(queries));
-        (self.store).read(step, producer, &inputs, None, model, on_progress)
-    }
-
-    /// The sentence vector of a query, and those of texts that are compared with it, as [`Reader::sentence_vectors`].
-    pub(crate) fn compared_vectors(
-        &mut self,
-        query: &str,
-        texts: &[&str],
-        on_progress: &mut OnOutputs,
-    ) -> Result<Option<Compared>> {
-        let queries = self.query_sentence_vectors(&[query], on_progress)?;
-        let Some(query) = queries.and_then(|mut queries| queries.pop()) else {
-            return Ok(None);
-        };
-        let vectors = self.sentence_vectors(texts, on_progress)?;
-        Ok(vectors.map(|vectors| (query, vectors)))
     }
 
     /// The cross-encoder's scores of texts for a topic ([`CrossEncoder::score`]), in the given order. `on_progress` and `None` are as in
@@ -210,7 +174,7 @@ impl<'a> Reader<'a> {
         topic: &str,
         texts: &[&str],
         on_progress: &mut OnOutputs,
-    ) -> Result<Option<Vec<f32>>> {
+    ) -> Result<Option<Vec<f64>>> {
         let Some(producer) = &self.cross_producer else {
             return Ok(None);
         };
@@ -225,7 +189,8 @@ impl<'a> Reader<'a> {
         let model = OutputModel::by(self.models.cross, producer, CrossEncoder::numeric, run);
         let step = RankingStep::CrossEncoder;
         let outputs = (self.store).read(step, producer, &inputs, Some(1), model, on_progress)?;
-        Ok(outputs.map(|outputs| outputs.into_iter().flatten().collect()))
+        let scores = outputs.map(|outputs| outputs.into_iter().flatten().map(f64::from));
+        Ok(scores.map(Iterator::collect))
     }
 
     /// The stance of (claim, text) pairs ([`StanceEncoder::logits`]), in the given order. `on_progress` and `None` are as in

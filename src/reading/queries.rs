@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::outputs::{OutputModel, complete};
-use super::{Reader, keyed};
+use super::{Purpose, Reader, keyed};
 use crate::evidence::clip::{Clip, Slot};
 use crate::evidence::image_text::ImageTextLikeness;
 use crate::evidence::sentence::Sentences;
@@ -39,14 +39,15 @@ impl<'a> Reader<'a> {
             QueryEncoder::Sentence | QueryEncoder::Argument => {
                 self.models.sentences.map(Lazy::producer)
             }
-            QueryEncoder::ImageText(slot) => self.image_text(slot).map(Lazy::producer),
+            QueryEncoder::ImageText(_) => self.image_text(encoder).map(Lazy::producer),
         }
     }
 
-    fn image_text(&self, slot: Slot) -> Option<&'a Lazy<Clip>> {
-        match slot {
-            Slot::First => self.models.clip,
-            Slot::Second => self.models.image_text,
+    fn image_text(&self, encoder: QueryEncoder) -> Option<&'a Lazy<Clip>> {
+        match encoder {
+            QueryEncoder::Sentence | QueryEncoder::Argument => None,
+            QueryEncoder::ImageText(Slot::First) => self.models.clip,
+            QueryEncoder::ImageText(Slot::Second) => self.models.image_text,
         }
     }
 
@@ -62,29 +63,20 @@ impl<'a> Reader<'a> {
         queries: &[String],
     ) -> Result<Option<Vec<Vec<f32>>>> {
         let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
-        let image_text = match encoder {
-            QueryEncoder::Sentence | QueryEncoder::Argument => None,
-            QueryEncoder::ImageText(slot) => self.image_text(slot),
-        };
+        let image_text = self.image_text(encoder);
         let (inputs, outputs, quiet) = (keyed(&texts), &mut self.store.outputs, &mut |_, _| true);
-        match encoder {
-            QueryEncoder::Sentence => {
-                let model = self.models.sentences;
-                let embed = Sentences::embed_queries;
-                let model = OutputModel::by(model, producer, Sentences::numeric, embed);
-                let producer = &Sentences::producer_of_queries(producer);
-                complete(outputs, producer, &inputs, None, model, quiet)
-            }
-            QueryEncoder::Argument => {
-                let model = self.models.sentences;
-                let model = OutputModel::by(model, producer, Sentences::numeric, Sentences::embed);
-                complete(outputs, producer, &inputs, None, model, quiet)
-            }
+        let purpose = match encoder {
+            QueryEncoder::Sentence => Purpose::Query,
+            QueryEncoder::Argument => Purpose::Document,
             QueryEncoder::ImageText(_) => {
                 let model = OutputModel::by(image_text, producer, Clip::numeric, Clip::embed_texts);
-                complete(outputs, producer, &inputs, None, model, quiet)
+                return complete(outputs, producer, &inputs, None, model, quiet);
             }
-        }
+        };
+        let (model, embed) = (self.models.sentences, Sentences::embed_for(purpose));
+        let model = OutputModel::by(model, producer, Sentences::numeric, embed);
+        let producer = &Sentences::producer_for(purpose, producer);
+        complete(outputs, producer, &inputs, None, model, quiet)
     }
 
     /// What the image-text model `producer` makes of a cosine. It is stored, because a ranking needs no model. That of CLIP if nothing is stored
@@ -97,12 +89,8 @@ impl<'a> Reader<'a> {
         encoder: QueryEncoder,
         producer: &str,
     ) -> Result<ImageTextLikeness> {
-        let model = match encoder {
-            QueryEncoder::Sentence | QueryEncoder::Argument => None,
-            QueryEncoder::ImageText(slot) => self.image_text(slot),
-        };
         let read = |clip: &Clip, _: &[()]| Ok(vec![clip.likeness().numbers()]);
-        let model = OutputModel::by(model, producer, Clip::numeric, read);
+        let model = OutputModel::by(self.image_text(encoder), producer, Clip::numeric, read);
         let key = [(workspace::key(&[LIKENESS, ""]), ())];
         let outputs = &mut self.store.outputs;
         let found = complete(outputs, producer, &key, None, model, &mut |_, _| true)?;

@@ -120,7 +120,7 @@ impl StanceEncoder {
         backend: EncoderBackend,
         keep: Option<&dyn LayerCache>,
     ) -> Result<Self> {
-        Self::load_from(dir, sha, COMMITTED, backend, keep)
+        Self::load_from(dir, sha, COMMITTED, backend, keep).with_context(loading(dir))
     }
 
     /// Whether the committed weights were trained from the checkpoint with this sha256.
@@ -141,21 +141,10 @@ impl StanceEncoder {
         trained: &[u8],
         backend: EncoderBackend,
     ) -> Result<Self> {
-        Self::load_from(dir, sha, trained, backend, None)
+        Self::load_from(dir, sha, trained, backend, None).with_context(loading(dir))
     }
 
     fn load_from(
-        dir: &Path,
-        sha: &str,
-        trained: &[u8],
-        backend: EncoderBackend,
-        keep: Option<&dyn LayerCache>,
-    ) -> Result<Self> {
-        Self::try_load(dir, sha, trained, backend, keep)
-            .with_context(|| format!("loading the stance encoder over {}", dir.display()))
-    }
-
-    fn try_load(
         dir: &Path,
         sha: &str,
         bytes: &[u8],
@@ -270,6 +259,11 @@ impl StanceEncoder {
             .and_then(|tokens| self.bert.classify(&tokens, read))
             .with_context(|| format!("reading {} claims and texts", pairs.len()))
     }
+}
+
+/// What fails if the encoder over the checkpoint in `dir` cannot be loaded.
+fn loading(dir: &Path) -> impl FnOnce() -> String {
+    move || format!("loading the stance encoder over {}", dir.display())
 }
 
 /// The tokenizer of the checkpoint in `dir`, as the stance encoder uses it.

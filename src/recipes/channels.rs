@@ -1,5 +1,5 @@
 //! The lists of all channels of evidence, and of all signals, by which evidence scores images. A new channel needs a file in `evidence/` and a line
-//! here, a new signal a file or a few lines in `score/signal/` and a line here.
+//! here, a new signal a line here and, for a new kind, a variant of [`SignalNeed`].
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -14,10 +14,7 @@ use crate::evidence::sentence::SentenceVectors;
 use crate::evidence::sentiment::{AfinnScores, VaderScores};
 use crate::evidence::{Channels, TextPart};
 use crate::index::images::Field;
-use crate::score::signal::{
-    ArgumentLikeness, Bm25, ClipLikeness, CrawlSignal, QueryLikelihood, SentenceLikeness, Signal,
-    SignalNeed, Signals,
-};
+use crate::score::signal::{Signal, SignalNeed};
 
 /// All channels, in the order in which they are computed. A channel can use only those before it.
 pub const CHANNELS: Channels = &[
@@ -32,27 +29,33 @@ pub const CHANNELS: Channels = &[
 ];
 
 /// All signals, in the order in which explanations list them.
-pub(crate) const SIGNALS: Signals = &[
-    &Bm25("bm25 ocr", Field::Ocr),
-    &Bm25("bm25 title", Field::Title),
-    &Bm25("bm25 near", Field::Near),
-    &Bm25("bm25 main", Field::Main),
-    &Bm25("bm25 caption", Field::Caption),
-    &Bm25("bm25 given caption", Field::GivenCaption),
-    &Bm25("bm25 given text", Field::GivenText),
-    &QueryLikelihood("dirichlet main", Field::Main),
-    &SentenceLikeness("sentence ocr", TextPart::Ocr),
-    &SentenceLikeness("sentence title", TextPart::Title),
-    &SentenceLikeness("sentence near", TextPart::Near),
-    &SentenceLikeness("sentence main", TextPart::Main),
-    &SentenceLikeness("sentence given caption", TextPart::GivenCaption),
-    &SentenceLikeness("sentence given text", TextPart::GivenText),
-    &ClipLikeness("clip topic", SignalNeed::About(Slot::First)),
-    &ClipLikeness("clip title", SignalNeed::Title(Slot::First)),
-    &ClipLikeness("image-text topic", SignalNeed::About(Slot::Second)),
-    &ClipLikeness("image-text title", SignalNeed::Title(Slot::Second)),
-    &ArgumentLikeness,
-    &CrawlSignal,
+pub(crate) static SIGNALS: [Signal; 20] = [
+    Signal::new("bm25 ocr", SignalNeed::Words(Field::Ocr)),
+    Signal::new("bm25 title", SignalNeed::Words(Field::Title)),
+    Signal::new("bm25 near", SignalNeed::Words(Field::Near)),
+    Signal::new("bm25 main", SignalNeed::Words(Field::Main)),
+    Signal::new("bm25 caption", SignalNeed::Words(Field::Caption)),
+    Signal::new("bm25 given caption", SignalNeed::Words(Field::GivenCaption)),
+    Signal::new("bm25 given text", SignalNeed::Words(Field::GivenText)),
+    Signal::new("dirichlet main", SignalNeed::QueryLikelihood(Field::Main)),
+    Signal::new("sentence ocr", SignalNeed::Sentence(TextPart::Ocr)),
+    Signal::new("sentence title", SignalNeed::Sentence(TextPart::Title)),
+    Signal::new("sentence near", SignalNeed::Sentence(TextPart::Near)),
+    Signal::new("sentence main", SignalNeed::Sentence(TextPart::Main)),
+    Signal::new(
+        "sentence given caption",
+        SignalNeed::Sentence(TextPart::GivenCaption),
+    ),
+    Signal::new(
+        "sentence given text",
+        SignalNeed::Sentence(TextPart::GivenText),
+    ),
+    Signal::new("clip topic", SignalNeed::About(Slot::First)),
+    Signal::new("clip title", SignalNeed::Title(Slot::First)),
+    Signal::new("image-text topic", SignalNeed::About(Slot::Second)),
+    Signal::new("image-text title", SignalNeed::Title(Slot::Second)),
+    Signal::new("arguments", SignalNeed::Arguments),
+    Signal::new("crawl", SignalNeed::Crawl),
 ];
 
 /// Identifies a signal of [`SIGNALS`]. Keys are sorted as the signals are in the list.
@@ -62,25 +65,25 @@ pub(crate) struct SignalKey(usize);
 impl SignalKey {
     /// The signal with this name.
     pub fn find(name: &str) -> Option<SignalKey> {
-        let place = SIGNALS.iter().position(|signal| signal.name() == name);
+        let place = SIGNALS.iter().position(|signal| signal.name == name);
         place.map(SignalKey)
     }
 
-    pub fn signal(self) -> &'static dyn Signal {
-        SIGNALS[self.0]
+    pub fn signal(self) -> &'static Signal {
+        &SIGNALS[self.0]
     }
 }
 
 impl fmt::Debug for SignalKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.signal().name(), f)
+        fmt::Debug::fmt(self.signal().name, f)
     }
 }
 
 impl<'de> Deserialize<'de> for SignalKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         static NAMES: LazyLock<Vec<&str>> =
-            LazyLock::new(|| SIGNALS.iter().map(|signal| signal.name()).collect());
+            LazyLock::new(|| SIGNALS.iter().map(|signal| signal.name).collect());
         let name = String::deserialize(deserializer)?;
         let unknown = || serde::de::Error::unknown_variant(&name, &NAMES);
         SignalKey::find(&name).ok_or_else(unknown)

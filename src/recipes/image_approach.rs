@@ -113,7 +113,7 @@ pub struct RelevanceRecipe {
 impl RelevanceRecipe {
     /// Whether one of the signals has a need that `is_meant` accepts.
     pub(crate) fn uses(&self, is_meant: impl Fn(SignalNeed) -> bool) -> bool {
-        let mut needs = self.channels.keys().map(|key| key.signal().need());
+        let mut needs = self.channels.keys().map(|key| key.signal().need);
         needs.any(is_meant)
     }
 }
@@ -341,7 +341,7 @@ impl ApproachRecipe for ImageApproach {
 impl RelevanceRecipe {
     fn check(&self) -> Result<()> {
         for (channel, weight) in &self.channels {
-            let name = channel.signal().name();
+            let name = channel.signal().name;
             check_weight(&format!("\"{name}\""), *weight)
                 .at(name)
                 .at("channels")?;

@@ -14,7 +14,9 @@ use serde::de::{Deserialize, Deserializer, Error};
 use crate::evidence::sentiment::Vader;
 use crate::score::quality;
 use crate::score::rerank::{RETRIEVAL, comparison};
-use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels, TextReranker};
+use crate::score::reranker::{
+    Assessed, Assessment, RerankedTexts, Reranker, RerankerModels, TextReranker,
+};
 use crate::systems::arguing::Arguing;
 use crate::systems::svr;
 pub(crate) use crate::systems::text_clusters::Cluster;
@@ -112,7 +114,7 @@ impl Reranker for Retrieval {
         ["the topic's terms", ""]
     }
 
-    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Assessed {
         let scores = documents.ranked.iter().map(|found| [found.score]);
         Ok(Assessment::all(scores))
     }

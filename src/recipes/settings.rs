@@ -88,11 +88,6 @@ impl Setting {
             change: Change::Hits(number),
         }
     }
-
-    /// The setting in the metadata and in the tag of a run: `k1=0.9`, whichever option has set it.
-    fn label(&self) -> String {
-        self.change.label()
-    }
 }
 
 impl fmt::Display for Setting {
@@ -119,7 +114,10 @@ fn read_value(text: &str) -> Result<Value> {
 
 /// The settings as the metadata and the tag of a run name them. Their order does not depend on that of the options.
 pub(crate) fn labels(settings: &[Setting]) -> Vec<String> {
-    let mut labels: Vec<String> = settings.iter().map(Setting::label).collect();
+    let mut labels: Vec<String> = settings
+        .iter()
+        .map(|setting| setting.change.label())
+        .collect();
     labels.sort();
     labels
 }

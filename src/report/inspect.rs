@@ -96,7 +96,7 @@ fn inspect_texts(
     let index = index.context("the default approach has no retrieval")?;
     Ok(WrittenReport {
         page: write_texts(&run, task, index, &judged, &settings.place)?,
-        verified: indexes.all().iter().map(InvertedIndex::verified).collect(),
+        verified: indexes.all().iter().map(|index| index.verified).collect(),
     })
 }
 
@@ -145,11 +145,7 @@ pub(crate) fn write_images(
     let stage = Stage::Pictures;
     on_event(Event::Started { stage, total });
     let on_progress = &mut |done| {
-        on_event(Event::Progress {
-            done,
-            total,
-            outputs: None,
-        });
+        on_event(Event::progress(done, total));
     };
     let pictures = images::make_pictures(&sources, &wanted, destination, on_progress);
     on_event(Event::Ended);

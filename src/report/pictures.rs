@@ -237,7 +237,7 @@ pub(crate) fn picture_within(
 
 /// The first of an image's files that can be decoded, or why there is none.
 fn decode_first(id: &DocId, files: Option<Vec<PathBuf>>) -> Result<DecodedImage, Fault> {
-    let fault = |file: &Path, why: &str| Fault::new(FaultKind::Image, file, None, why).of(id);
+    let fault = |file: &Path, why: &str| Fault::in_file(FaultKind::Image, file, why).of(id);
     let place = Path::new(&id.0);
     let Some(files) = files else {
         return Err(fault(place, "there is no such image in the collection"));

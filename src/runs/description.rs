@@ -25,7 +25,7 @@ const OFFSETS: &str = "The score of a re-ranked document is its fused score, fro
                        the whole number above the best score of the documents that are not re-ranked (0 if there are none), and that of the others is 1 more.";
 
 /// A run that is described.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RunDescription {
     pub tag: String,
     /// The task, as the lab calls it.
@@ -82,7 +82,6 @@ pub(crate) fn described(
     RunDescription {
         tag: tag.to_owned(),
         task: task.to_owned(),
-        year: None,
         test_collection,
         parts,
         approach: approach.name.clone(),
@@ -90,12 +89,9 @@ pub(crate) fn described(
         unknown: approach.unknown.clone(),
         recipe: approach.text.clone(),
         set: approach.set.clone(),
-        documents: 0,
         topics: topics.len(),
-        models: BTreeMap::new(),
-        offsets: BTreeMap::new(),
         collection: input.to_owned(),
-        resources: Used::default(),
+        ..RunDescription::default()
     }
 }
 

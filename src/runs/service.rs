@@ -12,7 +12,7 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId, TextTask};
 
 use super::description::{RunDescription, described};
-use crate::collection::{Fault, FaultKind};
+use crate::collection::FaultKind;
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::files::explanations::Explanations;
 use crate::index::ScoredDoc;
@@ -97,23 +97,14 @@ pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<Se
                     )
                 })?;
             add(topic, found, request, &mut done)?;
-            on_event(Event::Progress {
-                done: n + 1,
-                total,
-                outputs: None,
-            });
+            on_event(Event::progress(n + 1, total));
         }
         anyhow::Ok(())
     })?;
     if done.broken > 0 {
         let what = format!("{} results could not be read", done.broken);
         let answers = request.workspace;
-        on_event(Event::Fault(Fault::new(
-            FaultKind::Document,
-            answers,
-            None,
-            what,
-        )));
+        on_event(Event::fault(FaultKind::Document, answers, what));
     }
     if done.without_id > 0 {
         let left_out = done.without_id;
@@ -166,7 +157,7 @@ impl StoredAnswers {
     fn open(workspace: &Path, client: &ChatNoir) -> Result<Self> {
         Ok(StoredAnswers {
             outputs: Outputs::open_or_read(workspace)?,
-            producer: format!("chatnoir/1 {}", client.address()),
+            producer: format!("chatnoir/1 {}", client.address),
         })
     }
 
@@ -176,9 +167,9 @@ impl StoredAnswers {
         page: &PageRequest,
         on_event: &mut OnEvent,
     ) -> Result<Option<ChatNoirAnswer>> {
-        let before = self.outputs.damaged();
+        let before = self.outputs.damaged;
         let stored = self.outputs.find(&self.producer, &key(page)?, true)?;
-        if self.outputs.damaged() > before {
+        if self.outputs.damaged > before {
             on_event(Event::note(format!(
                 "a stored answer in {} is damaged: asking again",
                 self.outputs.path().display()

@@ -389,12 +389,8 @@ fn debates(
             Some(ScoredDoc { doc, score })
         };
         let ranking: Vec<ScoredDoc> = of_topic.filter_map(scored).collect();
-        let sheet = debate::sheet(topic, index, &ranking, per_side, reader)?;
-        on_event(Event::Progress {
-            done: before + 1,
-            total,
-            outputs: None,
-        });
+        let (sheet, _) = debate::with_texts(topic, index, &ranking, per_side, reader)?;
+        on_event(Event::progress(before + 1, total));
         Ok(sheet)
     };
     topics.iter().enumerate().map(sheet).collect()
@@ -479,11 +475,10 @@ impl Resources {
 
     fn models(&self) -> reading::ReadingModels<'_> {
         reading::ReadingModels {
-            clip: None,
-            image_text: None,
             sentences: self.sentences.as_deref(),
             cross: self.cross.as_ref(),
             stance_encoder: self.pairs.as_deref(),
+            ..reading::ReadingModels::default()
         }
     }
 }

@@ -10,10 +10,10 @@ use riposte_eval::topic::Topic;
 
 use super::quality::GradedText;
 use super::windows::ReadWindows;
-use crate::index::ScoredDoc;
 use crate::index::inverted::InvertedIndex;
-use crate::reading::Reader;
+use crate::index::{ScoredDoc, vector};
 use crate::reading::ranking_steps::OnOutputs;
+use crate::reading::{Purpose, Reader};
 
 /// The documents at the top of a ranking, with all that re-rankers read.
 pub struct RerankedTexts<'a> {
@@ -81,6 +81,29 @@ impl Assessment {
     }
 }
 
+/// One assessment for each document, in the order of the documents. Empty if a model is missing.
+pub type Assessed = Result<Vec<Assessment>>;
+
+/// The cosine between the sentence vectors of a query and each text, in the order of `texts`. `None` if a vector is not in the workspace and no sentence
+/// model is installed.
+///
+/// # Errors
+/// The model fails, or the workspace cannot be read or written.
+pub(crate) fn cosines(
+    reader: &mut Reader,
+    query: &str,
+    texts: &[&str],
+    on_progress: &mut OnOutputs,
+) -> Result<Option<Vec<f64>>> {
+    let queries = reader.sentence_vectors(Purpose::Query, &[query], on_progress)?;
+    let Some(query) = queries.and_then(|mut queries| queries.pop()) else {
+        return Ok(None);
+    };
+    let vectors = reader.sentence_vectors(Purpose::Document, texts, on_progress)?;
+    let cosine = |text: &Vec<f32>| f64::from(vector::dot(&query, text));
+    Ok(vectors.map(|vectors| vectors.iter().map(cosine).collect()))
+}
+
 /// What a re-ranker needs besides the texts and the models that every text task looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RerankerNeed {
@@ -116,11 +139,7 @@ pub trait Reranker: Sync {
     ///
     /// # Errors
     /// The index, the store of model outputs or a model fails.
-    fn assess(
-        &self,
-        documents: &RerankedTexts,
-        reading: &mut RerankerModels,
-    ) -> Result<Vec<Assessment>>;
+    fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed;
 }
 
 /// A re-ranker whose value for a document depends only on the document's text.
@@ -164,7 +183,7 @@ impl Reranker for TextReranker {
         self.is_unit
     }
 
-    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Assessed {
         let assess = |text: &String| Assessment {
             values: vec![(self.value)(documents.kind, text)],
             why: self.why.map(|why| why(documents.kind, text)),

@@ -1,13 +1,7 @@
 //! How evidence scores images for a topic: the signals that a recipe can weight.
 //!
-//! A signal is a file or a few lines. The list of all signals is in `recipes/`; the ranking, recipes, explanations and reports use it. A signal reads no
-//! files and runs no models: it says what it needs, and [`SignalInputs`] provides it.
-
-mod likeness;
-mod words;
-
-pub use likeness::{ArgumentLikeness, ClipLikeness, CrawlSignal, SentenceLikeness};
-pub use words::{Bm25, QueryLikelihood};
+//! The list of all signals is in `recipes/`; the ranking, recipes, explanations and reports use it. A signal reads no files and runs no models: it says
+//! what it needs, and [`SignalInputs`] provides it.
 
 use std::collections::BTreeMap;
 
@@ -18,35 +12,52 @@ use crate::evidence::clip::Slot;
 use crate::evidence::image_text::ImageTextLikeness;
 use crate::index::images::Field;
 
-/// All signals, in the order in which explanations list them.
-pub type Signals = &'static [&'static dyn Signal];
-
 /// Scores images for a topic by one kind of evidence.
-pub trait Signal: Sync {
+pub struct Signal {
     /// The name of the signal in recipes and explanations.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// What the signal is computed from.
-    fn need(&self) -> SignalNeed;
+    pub need: SignalNeed,
+}
 
-    /// A value for each image, `None` for an image that lacks what the signal needs. The result is `None` if the signal is off for all images. By
-    /// default, the values are the stored numbers or the cosines.
+impl Signal {
+    pub const fn new(name: &'static str, need: SignalNeed) -> Self {
+        Signal { name, need }
+    }
+
+    /// A value for each image, `None` for an image that lacks what the signal needs. The result is `None` if the signal is off for all images. The
+    /// recipe's scale decides whether BM25 scores are divided by the topic's best score in the field.
     ///
     /// # Errors
     /// The index cannot be read.
-    fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
-        Ok(inputs.stored())
+    pub(crate) fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
+        Ok(match self.need {
+            SignalNeed::Words(field) => {
+                let (scores, best) = inputs.words(field)?;
+                let is_divided = inputs.is_scaled() && best > 0.0;
+                let divisor = if is_divided { best } else { 1.0 };
+                let value = |score: f64| (score > 0.0).then(|| score / divisor);
+                Some(scores.into_iter().map(value).collect())
+            }
+            SignalNeed::QueryLikelihood(field) => Some(inputs.likelihoods(field)?),
+            SignalNeed::Crawl => {
+                let best = inputs.crawl_ranks();
+                let value = |at: usize| Some(1.0 / f64::from(*best.get(&at)?));
+                Some((0..inputs.images()).map(value).collect())
+            }
+            SignalNeed::Sentence(_)
+            | SignalNeed::About(_)
+            | SignalNeed::Title(_)
+            | SignalNeed::Arguments => inputs.stored(),
+        })
     }
 
-    /// Scales a value to [0, 1].
-    fn to_unit(&self, value: f64, _: &dyn SignalInputs) -> f64 {
-        value.clamp(0.0, 1.0)
-    }
-
-    /// What the signal compares with the topic, as a sentence about the image names it ("the text in it"), and what a reader is shown of that. By
-    /// default, both follow from what the signal is computed from.
-    fn source(&self) -> (&'static str, Quoted) {
-        self.need().source()
+    /// Scales a value to [0, 1]. The range of an image-text model's cosines depends on how the model was trained.
+    pub(crate) fn to_unit(&self, value: f64, inputs: &dyn SignalInputs) -> f64 {
+        match self.need.image_text() {
+            Some(_) => inputs.likeness(self.need).to_unit(value),
+            None => value.clamp(0.0, 1.0),
+        }
     }
 }
 
@@ -58,7 +69,7 @@ pub type SignalValues = Vec<Option<f64>>;
 pub enum SignalNeed {
     /// The BM25 scores of a field.
     Words(Field),
-    /// The query likelihoods of a field, with the prior of the recipe.
+    /// The query likelihoods of a field, with the Dirichlet prior of the recipe.
     QueryLikelihood(Field),
     /// The largest cosine between the topic and a text.
     Sentence(TextPart),
@@ -66,9 +77,11 @@ pub enum SignalNeed {
     About(Slot),
     /// An image-text model's cosine between the unchanged text that is to be conveyed and the image.
     Title(Slot),
-    /// The likeness to arguments about the topic.
+    /// The mean cosine between words of the image and the most similar arguments of one side: the largest for the words in or around the image, and for
+    /// either side. The signal is off without a collection of arguments.
     Arguments,
-    /// The ranks of the crawl.
+    /// The reciprocal of the best rank at which the crawl found the image for this topic. It depends on the queries that the makers of the collection
+    /// chose, not on the image, so only baselines use it.
     Crawl,
 }
 
@@ -86,8 +99,8 @@ impl SignalNeed {
         }
     }
 
-    /// See [`Signal::source`].
-    fn source(self) -> (&'static str, Quoted) {
+    /// What the signal compares with the topic, as a sentence about the image names it ("the text in it"), and what a reader is shown of that.
+    pub(crate) fn source(self) -> (&'static str, Quoted) {
         match self {
             SignalNeed::Words(field) | SignalNeed::QueryLikelihood(field) => match field {
                 Field::Ocr => ("the text in it", Quoted::PictureText),

@@ -6,10 +6,9 @@ use riposte_claims::words::sentences;
 use riposte_eval::topic::Topic;
 
 use crate::index::analyzer::{self, Analyzer};
-use crate::index::vector;
 use crate::score::object_stance::{Objects, PREFERENCE};
 use crate::score::okapi::okapi;
-use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels};
+use crate::score::reranker::{self, Assessed, Assessment, RerankedTexts, Reranker, RerankerModels};
 use crate::score::text_stance::TextStanceModel;
 
 /// Maximum number of sentences of a text that are read.
@@ -55,11 +54,7 @@ impl Reranker for Arguing {
         !matches!(self, Arguing::Cosine)
     }
 
-    fn assess(
-        &self,
-        documents: &RerankedTexts,
-        reading: &mut RerankerModels,
-    ) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
         let (topic, texts) = (documents.topic, documents.texts.iter());
         let of_texts: Vec<Vec<&str>> = texts.map(|text| several_sentences(text)).collect();
         let Some(arguing) = arguing_sentences(topic, &of_texts, reading)? else {
@@ -104,13 +99,11 @@ fn cosines(
     reading: &mut RerankerModels,
 ) -> Result<Option<Vec<f64>>> {
     let read: Vec<&str> = compared.iter().copied().flatten().copied().collect();
-    let vectors = (reading.reader).compared_vectors(&topic.title, &read, reading.on_progress)?;
-    let Some((topic, vectors)) = vectors else {
+    let cosines = reranker::cosines(reading.reader, &topic.title, &read, reading.on_progress)?;
+    let Some(cosines) = cosines else {
         return Ok(None);
     };
-    let mut cosines = vectors
-        .into_iter()
-        .map(|vector| f64::from(vector::dot(&topic, &vector)));
+    let mut cosines = cosines.into_iter();
     let mean = |found: &&Vec<&str>| {
         let sum: f64 = cosines.by_ref().take(found.len()).sum();
         sum / found.len().max(1) as f64

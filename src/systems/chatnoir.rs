@@ -96,7 +96,7 @@ pub struct ChatNoirResults {
 pub struct ChatNoir {
     agent: Agent,
     /// Without a slash at the end.
-    address: String,
+    pub(crate) address: String,
     key: Option<ChatNoirKey>,
     limits: ChatNoirLimits,
 }
@@ -134,11 +134,6 @@ impl ChatNoir {
             key,
             limits,
         })
-    }
-
-    /// The address of the instance, without a slash at the end.
-    pub fn address(&self) -> &str {
-        &self.address
     }
 
     /// Fetches the pages of a query until there are no more results. `page` returns the answer to a request, from the service or from the stored

@@ -14,7 +14,9 @@ use crate::index::dense::{Vectors, VectorsKey};
 use crate::index::inverted::InvertedIndex;
 use crate::index::passages::{PassageWindows, Passages};
 use crate::index::vector::dot;
-use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels, RerankerNeed};
+use crate::score::reranker::{
+    Assessed, Assessment, RerankedTexts, Reranker, RerankerModels, RerankerNeed,
+};
 use crate::workspace::Outputs;
 use crate::workspace::blob::{blob_of, vector_of};
 
@@ -158,7 +160,7 @@ impl Reranker for Cluster {
         &[RerankerNeed::Clusters]
     }
 
-    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Assessed {
         let nearness = documents.known(self.name()).iter().copied();
         Ok(Assessment::all(nearness))
     }

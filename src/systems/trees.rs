@@ -11,7 +11,7 @@ use riposte_eval::{Explanation, NumberId};
 
 use crate::evidence::sentiment::Vader;
 use crate::score::quality;
-use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels};
+use crate::score::reranker::{Assessed, Assessment, RerankedTexts, Reranker, RerankerModels};
 
 pub use features::features;
 
@@ -37,7 +37,7 @@ impl Reranker for Trees {
         }
     }
 
-    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Assessed {
         let Trees(set) = *self;
         let model = set.committed();
         let assess = |row: FeatureValues| Assessment {
@@ -141,26 +141,28 @@ pub type FeatureValues = Vec<Option<f64>>;
 /// A node of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    Leaf {
-        value: f64,
-    },
-    Split {
-        /// The position of the feature among the names.
-        feature: usize,
-        /// A document goes to the left if the feature's value is at most the threshold, or if the document has no value.
-        threshold: f64,
-        /// The mean value over the training data of the leaves below this node.
-        mean: f64,
-        left: Box<Node>,
-        right: Box<Node>,
-    },
+    Leaf { value: f64 },
+    Split(Split),
+}
+
+/// A comparison of a feature with a threshold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// The position of the feature among the names.
+    pub feature: usize,
+    /// A document goes to the left if the feature's value is at most the threshold, or if the document has no value.
+    pub threshold: f64,
+    /// The mean value over the training data of the leaves below this node.
+    pub mean: f64,
+    pub left: Box<Node>,
+    pub right: Box<Node>,
 }
 
 impl Node {
     /// The value of a leaf, the mean of a split.
     pub fn mean(&self) -> f64 {
         match self {
-            Node::Leaf { value: mean } | Node::Split { mean, .. } => *mean,
+            Node::Leaf { value: mean } | Node::Split(Split { mean, .. }) => *mean,
         }
     }
 
@@ -171,17 +173,11 @@ impl Node {
         loop {
             match node {
                 Node::Leaf { value } => return *value,
-                Node::Split {
-                    feature,
-                    threshold,
-                    mean,
-                    left,
-                    right,
-                } => {
-                    let value = features.get(*feature).copied().flatten();
-                    let is_above = value.is_some_and(|value| value > *threshold);
-                    node = if is_above { right } else { left };
-                    on_step(*feature, node.mean() - mean);
+                Node::Split(split) => {
+                    let value = features.get(split.feature).copied().flatten();
+                    let is_above = value.is_some_and(|value| value > split.threshold);
+                    node = if is_above { &split.right } else { &split.left };
+                    on_step(split.feature, node.mean() - split.mean);
                 }
             }
         }
@@ -190,16 +186,10 @@ impl Node {
     fn write(&self, out: &mut String) {
         match self {
             Node::Leaf { value } => *out += &format!("{value}\n"),
-            Node::Split {
-                feature,
-                threshold,
-                mean,
-                left,
-                right,
-            } => {
-                *out += &format!("{feature} {threshold} {mean}\n");
-                left.write(out);
-                right.write(out);
+            Node::Split(split) => {
+                *out += &format!("{} {} {}\n", split.feature, split.threshold, split.mean);
+                split.left.write(out);
+                split.right.write(out);
             }
         }
     }
@@ -222,13 +212,13 @@ impl Node {
             }),
             [feature, threshold, mean] => {
                 let feature = feature.parse().ok().filter(|feature| *feature < features);
-                Ok(Node::Split {
+                Ok(Node::Split(Split {
                     feature: feature.with_context(|| format!("{line:?} names no feature"))?,
                     threshold: number(threshold)?,
                     mean: number(mean)?,
                     left: Box::new(Node::read(lines, features, depth + 1)?),
                     right: Box::new(Node::read(lines, features, depth + 1)?),
-                })
+                }))
             }
             _ => bail!("{line:?} is neither a leaf nor a split"),
         }

@@ -14,6 +14,7 @@ use crate::index::dense::{self, Encode, NearPassage, Vectors, VectorsKey};
 use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
 use crate::lazy::Lazy;
+use crate::reading::Purpose;
 use crate::reading::Reader;
 use crate::recipes::text_approach::{DenseRetrieval, TextApproach};
 use crate::systems::text_clusters::ClusterLikeness;
@@ -53,8 +54,9 @@ impl DenseSources<'_, '_, '_> {
         wanted: impl Fn(&str) -> VectorsKey,
         on_event: &mut OnEvent,
     ) -> Result<Option<Opened>> {
-        let topics = self.reader.query_sentence_vectors(texts, &mut |_| ())?;
-        let (Some(topics), Some(producer)) = (topics, self.reader.sentence_producer()) else {
+        let topics = (self.reader).sentence_vectors(Purpose::Query, texts, &mut |_| ())?;
+        let (Some(topics), Some(producer)) = (topics, self.reader.sentence_producer.as_deref())
+        else {
             return Ok(None);
         };
         let wanted = wanted(producer);

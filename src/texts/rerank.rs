@@ -16,7 +16,7 @@ use crate::recipes::rerankers::Cluster;
 use crate::recipes::text_approach::Rerank;
 use crate::score::quality::GradedText;
 use crate::score::rerank::{self, Combine, OpinionColumn};
-use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels};
+use crate::score::reranker::{Assessed, Assessment, RerankedTexts, Reranker, RerankerModels};
 use crate::score::windows::ReadWindows;
 
 /// Numbers that are added to the mean opinion of re-ranked documents, which is in [0, 1], so that they rank above all other documents. They are whole
@@ -163,7 +163,7 @@ impl<'a> Documents<'a> {
         &mut self,
         reranker: &dyn Reranker,
         reading: &mut RerankerModels,
-    ) -> Result<Vec<Assessment>> {
+    ) -> Assessed {
         self.know_inputs(reranker, reading)?;
         reranker.assess(&self.candidates, reading)
     }

@@ -30,7 +30,7 @@ pub struct Outputs {
     /// The databases whose tables are read. The first is written.
     schemas: &'static [&'static str],
     /// The number of damaged rows that were found, for callers that can compute them again.
-    damaged: usize,
+    pub damaged: usize,
     /// Whether it is known that no row has vanished.
     is_complete: bool,
 }
@@ -121,11 +121,6 @@ impl Outputs {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// The number of damaged rows that were found, and have been or are to be computed again.
-    pub fn damaged(&self) -> usize {
-        self.damaged
     }
 
     /// A note if rows were damaged.

@@ -334,7 +334,7 @@ fn stores_without_the_table_are_read_and_merged_and_get_it_when_they_are_written
     let read = store.each_image_vector(Slot::Second, first, last, count);
     read.unwrap();
     assert_eq!(vectors, 0);
-    assert!(store.read(first).unwrap().unwrap().image_text.is_none());
+    assert!(store.read(first).unwrap().unwrap().image_vectors[1].is_none());
     drop(store);
     let older_file = text(&older);
     dir.succeeds(&format!("merge all.sqlite {older_file}"));

@@ -121,7 +121,7 @@ fn record(c: &mut Chance, n: usize) -> NewEvidence {
             pages: vec![page],
             ocr: vec![line],
             picture: Some(picture),
-            clip: Some(vector(c)),
+            image_vectors: [Some(vector(c)), None],
             sentences,
             vader,
             afinn,

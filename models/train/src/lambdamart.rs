@@ -2,7 +2,7 @@
 //! from pairs of documents of one topic with different grades. The formulas are those of LightGBM's `lambdarank` with
 //! `lambdarank_norm=false`, but a feature can be split between any two of its values.
 
-use riposte::systems::trees::{FeatureValues, Node};
+use riposte::systems::trees::{FeatureValues, Node, Split as NodeSplit};
 
 /// The documents of a topic.
 pub struct Group {
@@ -253,13 +253,13 @@ fn tree(features: &[&FeatureValues], gradients: &[Gradient], growth: &Growth) ->
                 let (right, rows_right) = build(nodes, right, rate);
                 let rows = rows_left + rows_right;
                 let sum = left.mean() * rows_left as f64 + right.mean() * rows_right as f64;
-                let node = Node::Split {
+                let node = Node::Split(NodeSplit {
                     feature,
                     threshold,
                     mean: rounded(sum / rows.max(1) as f64),
                     left: Box::new(left),
                     right: Box::new(right),
-                };
+                });
                 (node, rows)
             }
         }
@@ -276,20 +276,10 @@ fn rounded(x: f64) -> f64 {
 fn predict(tree: &Node, row: &FeatureValues) -> f64 {
     match tree {
         Node::Leaf { value } => *value,
-        Node::Split {
-            feature,
-            threshold,
-            left,
-            right,
-            ..
-        } => predict(
-            if value(row, *feature) <= *threshold {
-                left
-            } else {
-                right
-            },
-            row,
-        ),
+        Node::Split(split) if value(row, split.feature) <= split.threshold => {
+            predict(&split.left, row)
+        }
+        Node::Split(split) => predict(&split.right, row),
     }
 }
 
@@ -413,9 +403,9 @@ mod tests {
             grades: grades.clone(),
         };
         let trees = learn(&[&told], &GROWTH);
-        let Node::Split {
+        let Node::Split(NodeSplit {
             feature, threshold, ..
-        } = &trees[0]
+        }) = &trees[0]
         else {
             panic!("no split: {trees:?}");
         };

@@ -10,7 +10,7 @@ use riposte_eval::DocId;
 use sha2::{Digest, Sha256};
 
 use super::super::{Fault, FaultKind};
-use super::{ImageCollection, ImageFolder, fault, file_name, list};
+use super::{ImageCollection, ImageFolder, file_name, list};
 use crate::disk::regular::{self, Transient};
 use crate::disk::{Stamp, digest_of, hex};
 use crate::limits::{MAX_DOCUMENT_FILE_BYTES, MAX_DOCUMENT_TEXT_BYTES};
@@ -57,7 +57,7 @@ impl UnreadFile {
     pub fn fault(self, kind: FaultKind, path: &Path) -> Fault {
         Fault {
             transient: self.transient,
-            ..fault(kind, path, self.what)
+            ..Fault::in_file(kind, path, self.what)
         }
     }
 }
@@ -106,7 +106,7 @@ impl DocumentFiles {
             let what = "a file of it changed while it was read";
             return Err(Fault {
                 transient: Some(Transient::Failure),
-                ..fault(FaultKind::Layout, &entry.dir, what)
+                ..Fault::in_file(FaultKind::Layout, &entry.dir, what)
             });
         }
         Ok(())
@@ -225,7 +225,11 @@ impl ImageFolder {
         for path in IMAGE_FILES.map(|name| self.dir.join(name)) {
             match note(&path) {
                 Some(true) => images.push(path),
-                Some(false) => faults.push(fault(FaultKind::Image, &path, "not a regular file")),
+                Some(false) => faults.push(Fault::in_file(
+                    FaultKind::Image,
+                    &path,
+                    "not a regular file",
+                )),
                 None => {}
             }
         }
@@ -238,7 +242,7 @@ impl ImageFolder {
         match regular::exists(&pages_dir) {
             Ok(true) if pages_dir.is_dir() => {
                 members = list(&pages_dir).unwrap_or_else(|error| {
-                    let fault = fault(FaultKind::Layout, &pages_dir, format!("{error:#}"));
+                    let fault = Fault::in_file(FaultKind::Layout, &pages_dir, format!("{error:#}"));
                     faults.push(match error.downcast_ref() {
                         Some(cause) => fault.caused_by(cause),
                         None => fault,
@@ -252,7 +256,11 @@ impl ImageFolder {
         let mut pages = Vec::new();
         for (path, is_dir) in members {
             if !is_dir {
-                faults.push(fault(FaultKind::Layout, &path, "not a page's directory"));
+                faults.push(Fault::in_file(
+                    FaultKind::Layout,
+                    &path,
+                    "not a page's directory",
+                ));
                 continue;
             }
             for file in PAGE_FILES {
@@ -298,7 +306,7 @@ impl ImageFolder {
     /// Reads everything except the image. What is missing or broken becomes a fault, and is empty in the result.
     pub fn read(&self, listing: &DocumentFiles, faults: &mut Vec<Fault>) -> ImageDocument {
         if listing.images.is_empty() {
-            faults.push(fault(FaultKind::Image, &self.dir, "no image file"));
+            faults.push(Fault::in_file(FaultKind::Image, &self.dir, "no image file"));
         }
         if listing.pages.is_empty() {
             faults.push(Fault::no_page(&self.dir));
@@ -479,7 +487,7 @@ impl TextFiles<'_> {
     fn read(&mut self, path: &Path, kind: FaultKind, faults: &mut Vec<Fault>) -> Option<String> {
         match self.bytes_of(path) {
             Ok(bytes) => Some(String::from_utf8(bytes).unwrap_or_else(|error| {
-                faults.push(fault(kind, path, "not UTF-8"));
+                faults.push(Fault::in_file(kind, path, "not UTF-8"));
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
             })),
             Err(unread) => {

@@ -6,7 +6,9 @@ use rusqlite::Row;
 use super::{Clip, Pixels};
 use crate::device;
 use crate::evidence::Evidence;
-use crate::evidence::channel::{self, Channel, Extractor, Precision, PutRow, WaitingDocument};
+use crate::evidence::channel::{
+    self, Channel, Extractor, NewExtractor, Precision, PutRow, WaitingDocument,
+};
 use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::Vector;
 use crate::evidence::table::{EvidenceTable, blob_of, vector_of};
@@ -49,13 +51,6 @@ impl Slot {
             Slot::Second => &IMAGE_TEXT,
         }
     }
-
-    fn vector(self, evidence: &mut Evidence) -> &mut Option<Vec<f32>> {
-        match self {
-            Slot::First => &mut evidence.clip,
-            Slot::Second => &mut evidence.image_text,
-        }
-    }
 }
 
 /// The channel of a model's image vectors. The images of a group are embedded in one batch.
@@ -90,17 +85,13 @@ impl Channel for ImageTextVectors {
         })
     }
 
-    fn extractor(
-        &self,
-        model: Option<CheckedModel>,
-        precision: Precision,
-    ) -> Result<Box<dyn Extractor>> {
+    fn extractor(&self, model: Option<CheckedModel>, precision: Precision) -> NewExtractor {
         let model = model.with_context(|| format!("{} needs a model", self.name()))?;
         let producer = Clip::producer_of(&model.sha256);
         let load = move || {
             let mode = precision.compute.backend;
             let clip = Clip::load(&model.dir, mode.or(EncoderBackend::Auto), precision.clip)?;
-            mode.check(clip.runtime())
+            mode.check(clip.runtime)
                 .with_context(|| model.name.clone())?;
             Ok(clip)
         };
@@ -111,18 +102,14 @@ impl Channel for ImageTextVectors {
     }
 
     fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
-        let vector = match self.0 {
-            Slot::First => &evidence.clip,
-            Slot::Second => &evidence.image_text,
-        };
-        match vector {
+        match &evidence.image_vectors[self.0 as usize] {
             Some(vector) => put(self.0.table(), &[&blob_of(vector)]),
             None => Ok(()),
         }
     }
 
     fn read(&self, _: &EvidenceTable, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
-        *self.0.vector(evidence) = Some(vector_of(row.get_ref(1)?.as_blob()?)?);
+        evidence.image_vectors[self.0 as usize] = Some(vector_of(row.get_ref(1)?.as_blob()?)?);
         Ok(())
     }
 }
@@ -140,7 +127,7 @@ impl Extractor for ImageTextModel {
     }
 
     fn compute(&self, document: &mut DocumentInWork) -> Result<()> {
-        *self.slot.vector(&mut document.evidence) = None;
+        document.evidence.image_vectors[self.slot as usize] = None;
         if let Some(image) = document.image() {
             let pixels = self.model.get()?.preprocess(&image.picture.image);
             document.later = Some(Box::new(pixels));
@@ -160,10 +147,10 @@ impl Extractor for ImageTextModel {
         let vectors = model.embed_images(&batch);
         let vectors = vectors.with_context(|| format!("{name} failed on a batch of images"))?;
         for (record, vector) in records.into_iter().zip(vectors) {
-            *self.slot.vector(&mut record.evidence) = Some(vector);
+            record.evidence.image_vectors[self.slot as usize] = Some(vector);
             if let Some(made) = record.made.get_mut(name) {
                 let backend =
-                    channel::ChannelBackend::of_transformer(model.runtime(), model.numeric());
+                    channel::ChannelBackend::of_transformer(model.runtime, model.numeric());
                 made.backend = Some(backend);
             }
         }
@@ -172,7 +159,7 @@ impl Extractor for ImageTextModel {
 
     fn describe(&self) -> Option<String> {
         let model = self.model.loaded()?;
-        let computed = device::describe(model.runtime(), model.numeric());
+        let computed = device::describe(model.runtime, model.numeric());
         Some(match model.agreement() {
             Some(least) => {
                 format!(

@@ -76,7 +76,7 @@ pub(super) fn complete(
     tools: &Extractors,
     clock: &Clock,
 ) -> Result<()> {
-    for channel in tools.channels() {
+    for channel in tools.channels {
         let waiting = members.iter_mut().filter_map(|member| {
             let input = member.waiting.remove(channel.name())?;
             let record = member.record.as_mut()?;

@@ -42,7 +42,7 @@ pub fn single(
     };
     let (entries, known_images) = (std::slice::from_ref(entry), Mutex::default());
     // the document has no stored evidence, so the store is never opened
-    let place = StoreFile::new(PathBuf::new(), tools.channels());
+    let place = StoreFile::new(PathBuf::new(), tools.channels);
     let worker = Worker::new(tools, &clock, entries, &place, policy, &known_images, None)?;
     let record = worker.alone(0, None)?;
     let mut record = record.with_context(|| format!("nothing was computed for {}", entry.id))?;

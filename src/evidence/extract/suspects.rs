@@ -51,7 +51,7 @@ pub fn attempt(
     documents: &[DocId],
     on_done: &mut dyn FnMut(&DocId) -> Result<()>,
 ) -> Result<()> {
-    let place = StoreFile::new(evidence.to_owned(), tools.channels());
+    let place = StoreFile::new(evidence.to_owned(), tools.channels);
     let mut stored = HashMap::new();
     if regular::exists(evidence)? {
         stored = place.open_to_read()?.stored_documents()?;

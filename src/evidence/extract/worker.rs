@@ -189,7 +189,7 @@ impl<'a> Worker<'a> {
         // stored channels may be inputs of missing ones
         let mut evidence = None;
         if held.is_some() {
-            let all = self.tools.channels().iter();
+            let all = self.tools.channels.iter();
             let lacking = all.filter(|channel| missing.contains_key(channel.name()));
             let left_out: Vec<&EvidenceTable> = lacking.flat_map(|c| c.tables()).copied().collect();
             evidence = self.store()?.read_without(&entry.id, &left_out)?;
@@ -223,7 +223,7 @@ impl<'a> Worker<'a> {
     fn missing(&self, held: Option<&StoredDocument>) -> (Producers, Producers) {
         let mut producers = Producers::new();
         let mut missing = Producers::new();
-        for channel in self.tools.channels() {
+        for channel in self.tools.channels {
             let name = channel.name();
             let stored = held.and_then(|h| h.producers.get(name));
             match self.tools.producer(*channel, &producers) {
@@ -267,7 +267,7 @@ impl<'a> Worker<'a> {
         outcome: &mut DocumentResult,
     ) -> Result<()> {
         self.copy_channels(&mut document, &mut missing, &mut record, outcome)?;
-        for channel in self.tools.channels() {
+        for channel in self.tools.channels {
             let name = channel.name();
             let (Some(producer), Some(extractor)) =
                 (missing.remove(name), self.tools.extractor(name))
@@ -312,7 +312,7 @@ impl<'a> Worker<'a> {
         record: &mut NewEvidence,
         outcome: &mut DocumentResult,
     ) -> Result<()> {
-        let all = self.tools.channels().iter().copied();
+        let all = self.tools.channels.iter().copied();
         let copied: Vec<&dyn Channel> = all.filter(|channel| channel.is_copied()).collect();
         if copied.iter().all(|c| !missing.contains_key(c.name())) {
             return Ok(());

@@ -5,9 +5,11 @@ use riposte_nn::conv::NumericMode;
 use rusqlite::{Row, ToSql};
 
 use super::{OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader, backend, blocks};
-use crate::collection::FaultKind;
-use crate::evidence::channel::{Channel, ChannelBackend, Extractor, Precision, PutRow};
-use crate::evidence::document::{DocumentInWork, fault};
+use crate::collection::{Fault, FaultKind};
+use crate::evidence::channel::{
+    Channel, ChannelBackend, Extractor, NewExtractor, Precision, PutRow,
+};
+use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::EvidenceTable;
 use crate::evidence::{Evidence, guarded};
 use crate::lazy::Lazy;
@@ -37,11 +39,7 @@ impl Channel for Ocr {
         true
     }
 
-    fn extractor(
-        &self,
-        model: Option<CheckedModel>,
-        precision: Precision,
-    ) -> Result<Box<dyn Extractor>> {
+    fn extractor(&self, model: Option<CheckedModel>, precision: Precision) -> NewExtractor {
         let Precision {
             compute, script, ..
         } = precision;
@@ -118,7 +116,7 @@ impl Extractor for Lazy<Box<dyn TextReader>> {
                 Ok(lines) => document.evidence.ocr = lines,
                 Err(error) => {
                     let what = format!("its text could not be read: {error:#}");
-                    let mut fault = fault(FaultKind::Model, &image.path, what);
+                    let mut fault = Fault::in_file(FaultKind::Model, &image.path, what);
                     // a thread that cannot be started says nothing about the image
                     if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref()) {
                         fault = fault.caused_by(error);

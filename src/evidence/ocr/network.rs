@@ -1,6 +1,5 @@
 //! A network that a reader loads and runs, and the thread that it runs on.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +17,7 @@ use rten_tensor::{NdTensor, NdTensorView, Tensor, TensorView};
 use super::OcrLine;
 use super::backend::{NetworkBackend, PartRuntime};
 use crate::disk::regular;
+use crate::evidence::guarded::message_of;
 use crate::limits::{MAX_OCR_MODEL_BYTES, MIN_TEXT_SIDE};
 use crate::threads;
 
@@ -366,12 +366,6 @@ impl Cores {
         idle().push(core);
         done?.unwrap_or_else(|panic| bail!("the text reader panicked: {}", message_of(&*panic)))
     }
-}
-
-fn message_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref().map(String::as_str));
-    text.unwrap_or("no message")
 }
 
 #[cfg(test)]

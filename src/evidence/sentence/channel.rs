@@ -5,7 +5,7 @@ use rusqlite::Row;
 
 use super::{Sentences, lazy};
 use crate::device;
-use crate::evidence::channel::{self, Channel, Extractor, Precision, PutRow};
+use crate::evidence::channel::{self, Channel, Extractor, NewExtractor, Precision, PutRow};
 use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::{Text, Vector};
 use crate::evidence::table::{EvidenceTable, blob_of, vector_of};
@@ -41,11 +41,7 @@ impl Channel for SentenceVectors {
         Some("sentence vectors that were computed in int8 are kept")
     }
 
-    fn extractor(
-        &self,
-        model: Option<CheckedModel>,
-        precision: Precision,
-    ) -> Result<Box<dyn Extractor>> {
+    fn extractor(&self, model: Option<CheckedModel>, precision: Precision) -> NewExtractor {
         let model = model.context("sentence vectors need a model")?;
         Ok(Box::new(lazy(&model, precision.compute)))
     }
@@ -85,7 +81,7 @@ impl Extractor for Lazy<Sentences> {
         let values = values.map(|(text, value)| text.with(value));
         document.evidence.sentences = values.collect();
         document.backend = Some(channel::ChannelBackend::of_transformer(
-            model.runtime(),
+            model.runtime,
             model.numeric(),
         ));
         Ok(())
@@ -93,6 +89,6 @@ impl Extractor for Lazy<Sentences> {
 
     fn describe(&self) -> Option<String> {
         let model = self.loaded()?;
-        Some(device::describe(model.runtime(), model.numeric()))
+        Some(device::describe(model.runtime, model.numeric()))
     }
 }

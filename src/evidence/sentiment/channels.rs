@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use rusqlite::Row;
 
 use super::{Afinn, Vader};
-use crate::evidence::channel::{Channel, Extractor, Precision, PutRow};
+use crate::evidence::channel::{Channel, Extractor, NewExtractor, Precision, PutRow};
 use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::{Integer, Real, Text};
 use crate::evidence::table::EvidenceTable;
@@ -54,7 +54,7 @@ impl Channel for VaderScores {
         STAGE
     }
 
-    fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> Result<Box<dyn Extractor>> {
+    fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> NewExtractor {
         Ok(Box::new(Vader::new()))
     }
 
@@ -89,7 +89,7 @@ impl Channel for AfinnScores {
         STAGE
     }
 
-    fn extractor(&self, model: Option<CheckedModel>, _: Precision) -> Result<Box<dyn Extractor>> {
+    fn extractor(&self, model: Option<CheckedModel>, _: Precision) -> NewExtractor {
         let model = model.context("AFINN needs its list")?;
         let list = Afinn::load(&model.path("AFINN-en-165.txt"))?;
         Ok(Box::new((list, model.sha256)))

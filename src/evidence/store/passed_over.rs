@@ -30,7 +30,7 @@ pub struct PassedOver {
 impl PassedOver {
     /// The fault that a user sees.
     pub(crate) fn fault(&self) -> Fault {
-        Fault::new(FaultKind::Died, &self.path, None, &*self.what).of(&self.document)
+        Fault::in_file(FaultKind::Died, &self.path, &*self.what).of(&self.document)
     }
 }
 

@@ -339,7 +339,7 @@ fn conflict(id: &DocId, kind: IndexKind, place: &Path) -> Fault {
         IndexKind::Documents | IndexKind::Images => FaultKind::Document,
     };
     let what = format!("{id}: left out, because an earlier text has this id");
-    Fault::new(kind, place, None, what).of(id)
+    Fault::in_file(kind, place, what).of(id)
 }
 
 /// Reads the next part of the collection, and returns its documents without repeated ids. The batch can be empty: only `None` means

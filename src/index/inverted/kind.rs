@@ -169,7 +169,7 @@ impl TextCollection {
                     }
                     let (id, texts) = (&text.id, text.texts.len());
                     let what = format!("{id}: {texts} texts for {fields} fields");
-                    Err(Fault::new(FaultKind::Document, &file, None, what))
+                    Err(Fault::in_file(FaultKind::Document, &file, what))
                 }))
             }
             TextCollection::Shards(_) => Box::new(std::iter::empty()),

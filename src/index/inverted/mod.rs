@@ -84,7 +84,8 @@ pub struct InvertedIndex {
     meta: IndexMeta,
     fields: IndexFields,
     segments: Vec<Segment>,
-    verified: VerifiedFiles,
+    /// How much was verified when the index was opened.
+    pub verified: VerifiedFiles,
     /// For each field, each document's number of terms.
     pub(super) lengths: Vec<Vec<u32>>,
     /// For each document the bits [`schema::SHORT`], [`schema::DUPLICATE`] and [`EXCLUDED`].
@@ -177,11 +178,6 @@ impl InvertedIndex {
     /// Kind, analyzer, fingerprint and counts, as stored with the index.
     pub fn meta(&self) -> &IndexMeta {
         &self.meta
-    }
-
-    /// How much was verified when the index was opened.
-    pub fn verified(&self) -> VerifiedFiles {
-        self.verified
     }
 
     /// The figures that `riposte index` prints. Errors: the index's files cannot be listed.

@@ -27,7 +27,8 @@ pub(crate) struct Cursor<'a> {
     blocks: BlockSegmentPostings,
     /// The position in the current block.
     at: usize,
-    lengths: &'a [u32],
+    /// The lengths of the segment's documents in the field.
+    pub(crate) lengths: &'a [u32],
 }
 
 /// Up to 128 consecutive postings of a segment.
@@ -134,11 +135,6 @@ impl<'a> Postings<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The lengths of the segment's documents in the field.
-    pub(crate) fn lengths(&self) -> &'a [u32] {
-        self.lengths
-    }
-
     /// The document at this position, by its number in the segment; `None` at the end.
     pub(crate) fn document(&self) -> Option<u32> {
         self.blocks.docs().get(self.at).copied()

@@ -89,7 +89,7 @@ pub(crate) fn add_each(
     mut contribution: impl FnMut(u32, u32) -> f64,
     mut also: impl FnMut(&[u32], &[u32]),
 ) {
-    let lengths = cursor.lengths();
+    let lengths = cursor.lengths;
     cursor.each_before(end, |documents, tfs| {
         for (document, tf) in documents.iter().zip(tfs) {
             let sum = sums.get_mut((document - start) as usize);
@@ -113,7 +113,7 @@ pub(crate) fn add_by_formula(
     contribution: impl Fn(u32, u32) -> f64,
     mut also: impl FnMut(&[u32], &[u32]),
 ) {
-    let lengths = cursor.lengths();
+    let lengths = cursor.lengths;
     let mut computed = [0.0; PART];
     let mut own_lengths = [0; PART];
     cursor.each_before(end, |documents, tfs| {

@@ -374,7 +374,7 @@ impl Window {
         // the block of the last candidate, and its bounds
         let mut block = None;
         let (mut highest, mut most) = (f64::INFINITY, 0);
-        let lengths = cursor.lengths();
+        let lengths = cursor.lengths;
         for candidate in &mut self.candidates {
             let length = lengths.get(candidate.document as usize);
             let length = length.copied().unwrap_or(0);

@@ -10,8 +10,8 @@ use image::ImageReader;
 use sha2::{Digest, Sha256};
 
 use super::Reason;
+use crate::collection::FaultKind;
 use crate::collection::saved::{LeftOut, SavedFile, SavedItem, embedded, location};
-use crate::collection::{Fault, FaultKind};
 use crate::disk::hex;
 use crate::events::{Event, OnEvent};
 use crate::limits::{
@@ -167,12 +167,7 @@ impl Gathered {
             _ => String::new(),
         };
         if !what.is_empty() {
-            on_event(Event::Fault(Fault::new(
-                FaultKind::Page,
-                &page.file,
-                None,
-                what,
-            )));
+            on_event(Event::fault(FaultKind::Page, &page.file, what));
             return Ok(());
         }
         ensure!(
@@ -212,12 +207,7 @@ impl Gathered {
     fn add_picture(&mut self, saved: SavedFile, on_event: &mut OnEvent) -> Result<()> {
         if saved.location.len() > MAX_LOCATION_BYTES {
             let what = "its address is too long";
-            on_event(Event::Fault(Fault::new(
-                FaultKind::Image,
-                &saved.file,
-                None,
-                what,
-            )));
+            on_event(Event::fault(FaultKind::Image, &saved.file, what));
             return Ok(());
         }
         let digest: [u8; 32] = Sha256::digest(&saved.bytes).into();
@@ -258,7 +248,7 @@ impl Gathered {
                 return Ok(Some(*number));
             }
             let what = "another picture has the same id";
-            on_event(Event::Fault(Fault::new(FaultKind::Image, file, None, what)));
+            on_event(Event::fault(FaultKind::Image, file, what));
             return Ok(None);
         }
         let number = self.pictures.len();

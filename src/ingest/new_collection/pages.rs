@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::Reason;
 use super::gathered::{Gathered, GatheredPage};
+use crate::collection::FaultKind;
 use crate::collection::saved::{embedded, location};
-use crate::collection::{Fault, FaultKind};
 use crate::disk::regular;
 use crate::events::{Event, OnEvent, Stage};
 use crate::evidence::guarded;
@@ -72,12 +72,7 @@ pub(super) fn appearances(
                 Ok(read) => read,
                 Err(error) => {
                     let what = format!("{error:#}");
-                    on_event(Event::Fault(Fault::new(
-                        FaultKind::Page,
-                        &page.file,
-                        None,
-                        what,
-                    )));
+                    on_event(Event::fault(FaultKind::Page, &page.file, what));
                     found.urls.push(String::new());
                     continue;
                 }
@@ -106,11 +101,7 @@ pub(super) fn appearances(
             found.urls.push(url);
         }
         let done = found.urls.len();
-        on_event(Event::Progress {
-            done,
-            total,
-            outputs: None,
-        });
+        on_event(Event::progress(done, total));
     }
     on_event(Event::Ended);
     Ok(found)

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::gathered::{Gathered, GatheredPicture};
 use super::pages::{self, Appearance, Appearances};
 use super::{MadeCollection, NewCollection, Reason};
-use crate::collection::{Fault, FaultKind};
+use crate::collection::FaultKind;
 use crate::disk::{hex, regular};
 use crate::events::{Event, OnEvent, Stage};
 use crate::evidence::picture::{DecodedImage, decode, perceptual_hash};
@@ -84,17 +84,12 @@ pub(super) fn write(
                 Outcome::Broken(what) => {
                     let picture = &gathered.pictures[*number];
                     let what = format!("{}: {what}", picture.url);
-                    let fault = Fault::new(FaultKind::Image, &picture.file, None, what);
-                    on_event(Event::Fault(fault));
+                    on_event(Event::fault(FaultKind::Image, &picture.file, what));
                 }
             }
         }
         done += block.len();
-        on_event(Event::Progress {
-            done,
-            total,
-            outputs: None,
-        });
+        on_event(Event::progress(done, total));
     }
     on_event(Event::Ended);
     made.pages = shown_on.len();

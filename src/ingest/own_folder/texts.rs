@@ -10,7 +10,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use riposte_claims::words::sentences;
 use serde_json::json;
 
-use crate::collection::{Fault, FaultKind};
+use crate::collection::FaultKind;
 use crate::disk::regular;
 use crate::events::{Event, OnEvent};
 use crate::files::RUN_FILE;
@@ -61,12 +61,7 @@ pub(super) fn write(
             Ok(bytes) => decoded(&bytes),
             Err(error) => {
                 let what = error.to_string();
-                on_event(Event::Fault(Fault::new(
-                    FaultKind::Document,
-                    file,
-                    None,
-                    what,
-                )));
+                on_event(Event::fault(FaultKind::Document, file, what));
                 continue;
             }
         };

@@ -1,11 +1,10 @@
 //! Re-rankers that read the beginning of each text together with the topic's claim. A text without words has no value.
 
-use anyhow::Result;
 use riposte_claims::claims;
 
 use crate::reading::pieces::beginning;
 use crate::reading::stance_encoder::StanceReading;
-use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels};
+use crate::score::reranker::{Assessed, Assessment, RerankedTexts, Reranker, RerankerModels};
 use crate::score::text_stance::TextStanceModel;
 
 /// The probability that the text takes a side on the topic: P(pro) + P(con).
@@ -24,11 +23,7 @@ impl Reranker for SideProbability {
         true
     }
 
-    fn assess(
-        &self,
-        documents: &RerankedTexts,
-        reading: &mut RerankerModels,
-    ) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
         let model = TextStanceModel::committed();
         let side = |claim: &str, text: &str, reading: StanceReading| {
             let stances = model.stances(claim, text, Some(&[reading.stance]));
@@ -53,11 +48,7 @@ impl Reranker for RelevanceLogOdds {
         ]
     }
 
-    fn assess(
-        &self,
-        documents: &RerankedTexts,
-        reading: &mut RerankerModels,
-    ) -> Result<Vec<Assessment>> {
+    fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
         let relevance = |_: &str, _: &str, reading: StanceReading| f64::from(reading.relevance);
         assess(documents, relevance, reading)
     }
@@ -68,7 +59,7 @@ fn assess(
     documents: &RerankedTexts,
     value: impl Fn(&str, &str, StanceReading) -> f64,
     reading: &mut RerankerModels,
-) -> Result<Vec<Assessment>> {
+) -> Assessed {
     let (claim, _) = claims(&documents.topic.title);
     let texts = documents.texts.iter();
     let pairs: Vec<(&str, &str)> = texts

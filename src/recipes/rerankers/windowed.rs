@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 
-use crate::index::vector;
-use crate::score::reranker::{Assessment, RerankedTexts, Reranker, RerankerModels, RerankerNeed};
+use crate::score::reranker::{
+    Assessed, Assessment, RerankedTexts, Reranker, RerankerModels, RerankerNeed, cosines,
+};
 
 /// The cosine between the sentence vectors of the topic and each window.
 pub(crate) struct SentenceCosine;
@@ -20,22 +21,10 @@ impl Reranker for SentenceCosine {
         ]
     }
 
-    fn assess(
-        &self,
-        documents: &RerankedTexts,
-        reading: &mut RerankerModels,
-    ) -> Result<Vec<Assessment>> {
-        let windows = documents.split()?;
-        let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
-        let topic = documents.topic.title.as_str();
-        let vectors = (reading.reader).compared_vectors(topic, &texts, reading.on_progress)?;
-        let Some((topic, vectors)) = vectors else {
-            return Ok(Vec::new());
-        };
-        let cosines = vectors
-            .into_iter()
-            .map(|window| f64::from(vector::dot(&topic, &window)));
-        Ok(Assessment::all(of_windows(&windows, cosines)))
+    fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
+        assess(documents, |topic, windows| {
+            cosines(reading.reader, topic, windows, reading.on_progress)
+        })
     }
 }
 
@@ -58,27 +47,25 @@ impl Reranker for CrossEncoderScore {
         &[RerankerNeed::CrossEncoder]
     }
 
-    fn assess(
-        &self,
-        documents: &RerankedTexts,
-        reading: &mut RerankerModels,
-    ) -> Result<Vec<Assessment>> {
-        let windows = documents.split()?;
-        let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
-        let topic = &documents.topic.title;
-        let scores = (reading.reader).cross_scores(topic, &texts, reading.on_progress)?;
-        let Some(scores) = scores else {
-            return Ok(Vec::new());
-        };
-        let scores = scores.into_iter().map(f64::from);
-        Ok(Assessment::all(of_windows(&windows, scores)))
+    fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
+        assess(documents, |topic, windows| {
+            (reading.reader).cross_scores(topic, windows, reading.on_progress)
+        })
     }
 }
 
-/// The values of each text's windows. `values` has those of all texts, in the order of the texts.
-fn of_windows(windows: &[Vec<String>], mut values: impl Iterator<Item = f64>) -> Vec<Vec<f64>> {
-    let windows = windows.iter();
-    windows
-        .map(|of_text| values.by_ref().take(of_text.len()).collect())
-        .collect()
+/// Assesses each text by the values that `value` gives to its windows, from the topic and the windows of all texts. Empty if there are no values.
+fn assess(
+    documents: &RerankedTexts,
+    value: impl FnOnce(&str, &[&str]) -> Result<Option<Vec<f64>>>,
+) -> Assessed {
+    let windows = documents.split()?;
+    let texts: Vec<&str> = windows.iter().flatten().map(String::as_str).collect();
+    let Some(values) = value(&documents.topic.title, &texts)? else {
+        return Ok(Vec::new());
+    };
+    let mut values = values.into_iter();
+    let of_text =
+        |windows: &Vec<String>| -> Vec<f64> { values.by_ref().take(windows.len()).collect() };
+    Ok(Assessment::all(windows.iter().map(of_text)))
 }

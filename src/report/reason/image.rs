@@ -99,7 +99,7 @@ fn place(image: &ExplainedImage) -> String {
 /// What was compared with the topic to compute this part of the relevance; `None` for other numbers.
 fn source_of_relevance(id: &NumberId) -> Option<&'static str> {
     match id {
-        NumberId::Channel(name) => Some(SignalKey::find(name)?.signal().source().0),
+        NumberId::Channel(name) => Some(SignalKey::find(name)?.signal().need.source().0),
         NumberId::OnTopic => Some("what the stance encoder reads"),
         _ => None,
     }

@@ -229,7 +229,7 @@ impl OpenImages {
         let entries = entries.take(self.settings.limit.unwrap_or(usize::MAX));
         indexes.push(OpenIndex {
             analyzer: analyzer.clone(),
-            verified: inverted.verified(),
+            verified: inverted.verified,
             index: ImageIndex::new(inverted, entries.map(|entry| entry.id.clone())),
             _temporary: temporary,
         });
@@ -294,11 +294,7 @@ impl Ranking<'_> {
         let total = topics.len();
         let ranking = run_stage(Stage::Ranking, total, on_event, |on_event| {
             let mut on_progress = |done| {
-                on_event(Event::Progress {
-                    done,
-                    total,
-                    outputs: None,
-                });
+                on_event(Event::progress(done, total));
                 !self.host.stop.load(Ordering::Relaxed)
             };
             images::rank(

@@ -124,7 +124,7 @@ fn record(n: u8) -> NewEvidence {
             url: "http://example.org/a.png".to_owned(),
             pages: vec![page],
             ocr: vec![line],
-            clip: Some(vec![0.25; 16]),
+            image_vectors: [Some(vec![0.25; 16]), None],
             sentences: vec![sentence],
             ..Evidence::default()
         },
