@@ -65,21 +65,8 @@ fn illustrate(
     arguments: &[ArgumentText],
     reader: &mut Reader,
 ) -> Result<Vec<DebateImage>> {
-    let Images {
-        store,
-        lines,
-        sides,
-    } = images;
-    let mut of_images = Vec::with_capacity(lines.len());
-    for line in lines {
-        let key = (sheet.topic.clone(), line.image.clone());
-        let side = sides.get(&key).copied().flatten();
-        let evidence = store.read(&line.image)?;
-        let sentences = evidence.as_ref().map(image_sentences).unwrap_or_default();
-        let compared = sentences.into_iter();
-        let compared = compared.filter(|s| side.is_some() && !is_question(&s.text));
-        of_images.push((side, compared.collect::<Vec<_>>()));
-    }
+    let lines = images.lines;
+    let of_images = sentences_of(&sheet.topic, images)?;
     let of_arguments = arguments.iter().flat_map(|a| &a.sentences);
     let texts = of_images.iter().flat_map(|(_, sentences)| sentences);
     let texts = of_arguments.chain(texts.map(|sentence| &sentence.text));
@@ -90,36 +77,8 @@ fn illustrate(
     let embedded: Vec<Vec<Vec<f32>>> = arguments.iter().map(|a| take(a.sentences.len())).collect();
     let mut pairs = Vec::with_capacity(lines.len());
     for (side, sentences) in &of_images {
-        let mut of_image: Vec<Pair> = Vec::new();
-        for (image, own) in sentences.iter().zip(take(sentences.len())) {
-            // the most similar sentence of an argument on the image's side, or on the other side
-            let nearest = |is_own_side: bool| {
-                let decided = arguments.iter().zip(&embedded);
-                let decided = decided.filter(|(of, _)| of.side.is_some());
-                let wanted = decided.filter(|(of, _)| (of.side == *side) == is_own_side);
-                let sentences = wanted.flat_map(|(argument, vectors)| {
-                    let sentences = argument.sentences.iter().zip(vectors);
-                    sentences.map(move |(sentence, vector)| (argument, sentence, vector))
-                });
-                let likeness = |(argument, sentence, vector): (_, _, &Vec<f32>)| {
-                    let likeness = f64::from(vector::dot(vector, &own));
-                    (likeness, argument, sentence)
-                };
-                let likest = sentences.map(likeness);
-                likest.reduce(|a, b| if b.0 > a.0 { b } else { a })
-            };
-            let other_side = nearest(false).map(|(likeness, ..)| likeness);
-            of_image.extend(nearest(true).map(|(likeness, argument, sentence)| Pair {
-                likeness,
-                argument,
-                sentence,
-                image,
-                other_side,
-            }));
-        }
-        // of equally similar sentences, the first one: it is nearer to the image
-        of_image.sort_by(|a, b| b.likeness.total_cmp(&a.likeness));
-        pairs.push(of_image);
+        let own = sentences.iter().zip(take(sentences.len()));
+        pairs.push(pairs_of(*side, own, arguments, &embedded));
     }
     let similar = |pair: &&Pair| pair.likeness >= ILLUSTRATES;
     let read = pairs.iter().flatten().filter(similar);
@@ -164,6 +123,64 @@ fn illustrate(
         });
     }
     Ok(illustrated)
+}
+
+/// The side of each image, and the sentences of it that are compared: none if it has no side.
+fn sentences_of(
+    topic: &TopicId,
+    images: Images,
+) -> Result<Vec<(Option<Stance>, Vec<ImageSentence>)>> {
+    let mut of_images = Vec::with_capacity(images.lines.len());
+    for line in images.lines {
+        let key = (topic.clone(), line.image.clone());
+        let side = images.sides.get(&key).copied().flatten();
+        let evidence = images.store.read(&line.image)?;
+        let sentences = evidence.as_ref().map(image_sentences).unwrap_or_default();
+        let compared = sentences.into_iter();
+        let compared = compared.filter(|s| side.is_some() && !is_question(&s.text));
+        of_images.push((side, compared.collect()));
+    }
+    Ok(of_images)
+}
+
+/// The pairs of an image on `side`, the most similar first. `sentences` are those of the image with their vectors; `embedded` has the vectors of each
+/// argument's sentences.
+fn pairs_of<'a>(
+    side: Option<Stance>,
+    sentences: impl Iterator<Item = (&'a ImageSentence, Vec<f32>)>,
+    arguments: &'a [ArgumentText],
+    embedded: &[Vec<Vec<f32>>],
+) -> Vec<Pair<'a>> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    for (image, own) in sentences {
+        // the most similar sentence of an argument on the image's side, or on the other side
+        let nearest = |is_own_side: bool| {
+            let decided = arguments.iter().zip(embedded);
+            let decided = decided.filter(|(of, _)| of.side.is_some());
+            let wanted = decided.filter(|(of, _)| (of.side == side) == is_own_side);
+            let sentences = wanted.flat_map(|(argument, vectors)| {
+                let sentences = argument.sentences.iter().zip(vectors);
+                sentences.map(move |(sentence, vector)| (argument, sentence, vector))
+            });
+            let likeness = |(argument, sentence, vector): (_, _, &Vec<f32>)| {
+                let likeness = f64::from(vector::dot(vector, &own));
+                (likeness, argument, sentence)
+            };
+            let likest = sentences.map(likeness);
+            likest.reduce(|a, b| if b.0 > a.0 { b } else { a })
+        };
+        let other_side = nearest(false).map(|(likeness, ..)| likeness);
+        pairs.extend(nearest(true).map(|(likeness, argument, sentence)| Pair {
+            likeness,
+            argument,
+            sentence,
+            image,
+            other_side,
+        }));
+    }
+    // of equally similar sentences, the first one: it is nearer to the image
+    pairs.sort_by(|a, b| b.likeness.total_cmp(&a.likeness));
+    pairs
 }
 
 /// A sentence of an image, with the most similar sentence of an argument on its side.

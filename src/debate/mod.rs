@@ -79,11 +79,7 @@ pub(crate) fn with_texts(
 ) -> Result<(DebateSheet, Vec<ArgumentText>)> {
     let (claim, _) = claims(&topic.title);
     let ranking = ranking.get(..CONSIDERED).unwrap_or(ranking);
-    let mut found = Vec::with_capacity(ranking.len());
-    for (rank, scored) in (1..).zip(ranking) {
-        found.push((rank, scored.score, FoundArgument::read(index, &scored.doc)?));
-    }
-    let found = about(topic, found, reader)?;
+    let found = about(topic, read_ranked(index, ranking)?, reader)?;
     let found = found.into_iter();
     let found = found.map(|(rank, score, argument)| ((rank, score), argument));
     let (places, arguments): (Vec<(usize, f64)>, Vec<FoundArgument>) = found.unzip();
@@ -151,6 +147,19 @@ pub(crate) fn with_texts(
     }
     judge(topic, index, ranking, &mut sheet, reader)?;
     Ok((sheet, compared))
+}
+
+/// The arguments of a ranking, with their ranks and scores.
+fn read_ranked(
+    index: &InvertedIndex,
+    ranking: &[ScoredDoc],
+) -> Result<Vec<(usize, f64, FoundArgument)>> {
+    let ranked = (1..).zip(ranking);
+    let read = ranked.map(|(rank, scored)| {
+        let argument = FoundArgument::read(index, &scored.doc)?;
+        Ok((rank, scored.score, argument))
+    });
+    read.collect()
 }
 
 /// Judges the first arguments of the ranking and those of the sheet: are they about the topic?

@@ -244,15 +244,7 @@ pub(super) fn select_lists(
     judge: impl FnOnce(&mut dyn Iterator<Item = &DocId>) -> Result<TopicProbabilities>,
 ) -> Result<()> {
     let topic = task.topic;
-    for image in &scored {
-        let scores = Stance::BOTH.map(|stance| image.sides.of(stance));
-        for score in scores.into_iter().flatten() {
-            if let Some(part) = select::unwritable(score) {
-                let what = select::not_writable(&image.id, score.value(), Some(part));
-                bail!("cannot rank for topic {}: {what}", topic.id);
-            }
-        }
-    }
+    check_scores(topic, &scored)?;
     let candidates: Vec<ImageCandidate> = scored
         .iter()
         .map(|image| ImageCandidate {
@@ -320,6 +312,20 @@ pub(super) fn select_lists(
         }
     });
     ranking.explained.add(explained)
+}
+
+/// Checks that a run can have all scores.
+fn check_scores(topic: &Topic, scored: &[ScoredImage]) -> Result<()> {
+    for image in scored {
+        let scores = Stance::BOTH.map(|stance| image.sides.of(stance));
+        for score in scores.into_iter().flatten() {
+            if let Some(part) = select::unwritable(score) {
+                let what = select::not_writable(&image.id, score.value(), Some(part));
+                bail!("cannot rank for topic {}: {what}", topic.id);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Notes which lists have fewer images than they should.

@@ -62,7 +62,7 @@ impl ArgumentSource {
     /// The arguments about a topic, as Task 1 ranks them. `on_progress` receives the number of computed model outputs.
     ///
     /// # Errors
-    /// As [`super::rank`].
+    /// As [`super::rank()`].
     pub fn rank(
         &self,
         topic: &Topic,

@@ -128,19 +128,7 @@ pub fn rank(
     sources.reader.enter(RankingStep::Search);
     let documents = select::select_texts(ranking, approach.depth)
         .with_context(|| format!("cannot rank for topic {}", topic.id))?;
-    let about = match sources.corpora.first().filter(|_| settings.judge) {
-        Some(index) => {
-            let ranked = documents.iter().map(|found| &found.doc);
-            presence::of_texts(
-                topic,
-                ranked,
-                index,
-                approach.reads_sentences(),
-                sources.reader,
-            )?
-        }
-        None => TopicProbabilities::new(),
-    };
+    let about = probabilities(topic, &documents, sources, settings)?;
     let mut explained = if settings.explain {
         let searches = Searches {
             first: &searches,
@@ -161,6 +149,21 @@ pub fn rank(
         offsets,
         judged: Judged::of(&about),
     })
+}
+
+/// How likely the first documents are about the topic; empty if that is not judged.
+fn probabilities(
+    topic: &Topic,
+    documents: &[ScoredDoc],
+    sources: &mut TextRankingSources,
+    settings: &TextRankingSettings,
+) -> Result<TopicProbabilities> {
+    let Some(index) = sources.corpora.first().filter(|_| settings.judge) else {
+        return Ok(TopicProbabilities::new());
+    };
+    let ranked = documents.iter().map(|found| &found.doc);
+    let by_sentences = settings.approach.reads_sentences();
+    presence::of_texts(topic, ranked, index, by_sentences, sources.reader)
 }
 
 /// The best documents for the words of a query by the searches of an approach, without re-ranking: at most `count`, with the scores of a run.
@@ -186,7 +189,7 @@ pub(crate) fn by_words(
 /// result. `train trees` collects its training data with it. `None` if the approach does not re-rank.
 ///
 /// # Errors
-/// As [`rank`], and the errors of `read`.
+/// As [`rank()`], and the errors of `read`.
 pub fn candidates<T>(
     topic: &Topic,
     sources: &mut TextRankingSources,

@@ -59,6 +59,18 @@ impl PublisherInfo {
     }
 }
 
+/// How many bytes of the part are the beginning of the file at `url`. `before`: where the part came from.
+fn usable_beginning(part: &Part, before: &Origin, url: &str, expected: &Expected) -> Result<u64> {
+    // without an ETag, only a checksum in the catalogue can show that the two parts are of different versions
+    if before.from != url || (before.version.is_none() && !expected.is_pinned) {
+        return Ok(0);
+    }
+    let had = part.length()?;
+    // what is longer than the file is not its beginning
+    let is_longer = expected.bytes.is_some_and(|bytes| had > bytes);
+    Ok(if is_longer { 0 } else { had })
+}
+
 fn checksum(etag: &str) -> Option<Checksum> {
     let id = etag.trim().trim_start_matches("W/").trim_matches('"');
     match id.len() {
@@ -106,16 +118,7 @@ impl Web {
         let mut was_retried = false;
         for _ in 0..MAX_ATTEMPTS {
             let before = part.origin();
-            // without an ETag, only a checksum in the catalogue can show that the two parts are of different versions
-            let fits = before.from == url && (before.version.is_some() || expected.is_pinned);
-            let had = if fits { part.length()? } else { 0 };
-            // what is longer than the file is not its beginning
-            let had = if expected.bytes.is_some_and(|bytes| had > bytes) {
-                0
-            } else {
-                had
-            };
-
+            let had = usable_beginning(&part, &before, url, expected)?;
             let opened = self.open(url, had, before.version.as_deref());
             if !was_retried && opened.as_ref().is_err_and(is_tried_again) {
                 was_retried = true;

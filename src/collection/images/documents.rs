@@ -193,6 +193,25 @@ impl ImageCollection {
     }
 }
 
+/// What is in the directory of a document's pages, each with whether it is a directory; nothing if it is missing or cannot be listed.
+fn members_of(pages_dir: &Path, faults: &mut Vec<Fault>) -> Vec<(PathBuf, bool)> {
+    match regular::exists(pages_dir) {
+        Ok(true) if pages_dir.is_dir() => list(pages_dir).unwrap_or_else(|error| {
+            let fault = Fault::in_file(FaultKind::Layout, pages_dir, format!("{error:#}"));
+            faults.push(match error.downcast_ref() {
+                Some(cause) => fault.caused_by(cause),
+                None => fault,
+            });
+            Vec::new()
+        }),
+        Ok(_) => Vec::new(),
+        Err(error) => {
+            faults.push(UnreadFile::of(&error).fault(FaultKind::Layout, pages_dir));
+            Vec::new()
+        }
+    }
+}
+
 impl ImageFolder {
     /// Lists the document's files. A directory that cannot be listed is a fault, and so is an image that is not a regular file.
     pub fn list(&self, faults: &mut Vec<Fault>) -> DocumentFiles {
@@ -238,23 +257,8 @@ impl ImageFolder {
             note(&self.dir.join(file));
         }
         let pages_dir = self.dir.join("pages");
-        let mut members = Vec::new();
-        match regular::exists(&pages_dir) {
-            Ok(true) if pages_dir.is_dir() => {
-                members = list(&pages_dir).unwrap_or_else(|error| {
-                    let fault = Fault::in_file(FaultKind::Layout, &pages_dir, format!("{error:#}"));
-                    faults.push(match error.downcast_ref() {
-                        Some(cause) => fault.caused_by(cause),
-                        None => fault,
-                    });
-                    Vec::new()
-                });
-            }
-            Ok(_) => {}
-            Err(error) => faults.push(UnreadFile::of(&error).fault(FaultKind::Layout, &pages_dir)),
-        }
         let mut pages = Vec::new();
-        for (path, is_dir) in members {
+        for (path, is_dir) in members_of(&pages_dir, faults) {
             if !is_dir {
                 faults.push(Fault::in_file(
                     FaultKind::Layout,

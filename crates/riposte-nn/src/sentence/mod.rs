@@ -39,7 +39,7 @@ pub struct SentenceEncoder {
 }
 
 impl SentenceEncoder {
-    /// Loads the checkpoint in `dir`: a BERT, an MPNet or an XLM-RoBERTa ([`family`]).
+    /// Loads the checkpoint in `dir`: a BERT, an MPNet or an XLM-RoBERTa.
     ///
     /// # Errors
     /// A file is missing or damaged, the configuration makes no sense or asks for something that is not computed here, or a tensor is missing or has
