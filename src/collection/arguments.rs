@@ -27,7 +27,7 @@ const BLOCK: usize = 1 << 18;
 
 /// An argument: a conclusion and its premises.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Argument {
+pub struct PortalArgument {
     /// "S988d2948-Aacef8d14" (version 2020-04-01) or "10113b57-2019-04-18T17:05:08Z-00001-000".
     pub id: DocId,
     /// May be empty.
@@ -50,7 +50,7 @@ pub struct Premise {
     pub stance: Option<Stance>,
 }
 
-impl Argument {
+impl PortalArgument {
     /// The texts of the premises, one per line.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.premises.iter().map(|p| p.text.as_str()).collect();
@@ -97,7 +97,7 @@ impl ArgumentCollection {
     }
 
     /// Reads the arguments in the order of the files. Where something could not be read, the iterator returns a fault.
-    pub fn arguments(&self) -> impl Iterator<Item = Result<Argument, Fault>> + use<> {
+    pub fn arguments(&self) -> impl Iterator<Item = Result<PortalArgument, Fault>> + use<> {
         self.files.clone().into_iter().flat_map(ArgumentFile::open)
     }
 }
@@ -130,7 +130,7 @@ struct RawContext {
 
 impl RawArgument {
     /// `file` is the file that contains the argument.
-    fn argument(self, file: &Path) -> Result<Argument, String> {
+    fn argument(self, file: &Path) -> Result<PortalArgument, String> {
         source::check_id(&self.id)?;
         let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let context = self.context.unwrap_or_default();
@@ -138,7 +138,7 @@ impl RawArgument {
         let title = filled(context.discussion_title)
             .or_else(|| filled(context.topic))
             .or_else(|| filled(context.source_title));
-        Ok(Argument {
+        Ok(PortalArgument {
             portal: Portal::of(context.source_domain.as_deref(), url.as_deref(), file),
             id: DocId(self.id),
             conclusion: self.conclusion.unwrap_or_default(),
@@ -204,7 +204,7 @@ struct ArgumentFile {
 }
 
 impl ArgumentFile {
-    fn open(path: PathBuf) -> Box<dyn Iterator<Item = Result<Argument, Fault>>> {
+    fn open(path: PathBuf) -> Box<dyn Iterator<Item = Result<PortalArgument, Fault>>> {
         match source::open(&path) {
             Ok(reader) => Box::new(ArgumentFile {
                 path,
@@ -392,7 +392,7 @@ impl ArgumentFile {
     }
 
     /// Reads the argument that begins here, and moves to the position after it.
-    fn read_object(&mut self) -> Result<Argument, Fault> {
+    fn read_object(&mut self) -> Result<PortalArgument, Fault> {
         let Some(end) = self.object_end() else {
             let fault = self.fault(if self.exhausted {
                 "the file ends inside an argument"
@@ -420,7 +420,7 @@ impl ArgumentFile {
 }
 
 impl Iterator for ArgumentFile {
-    type Item = Result<Argument, Fault>;
+    type Item = Result<PortalArgument, Fault>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

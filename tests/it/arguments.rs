@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use riposte::collection::arguments::{Argument, ArgumentCollection};
+use riposte::collection::arguments::{ArgumentCollection, PortalArgument};
 use riposte::collection::{Fault, FaultKind};
 use riposte_eval::Stance;
 
@@ -21,18 +21,18 @@ fn argument(id: &str, text: &str) -> String {
 }
 
 /// The arguments and the faults of a file with these bytes.
-fn read(bytes: &[u8]) -> (Vec<Argument>, Vec<Fault>) {
+fn read(bytes: &[u8]) -> (Vec<PortalArgument>, Vec<Fault>) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("args-me.json");
     fs::write(&path, bytes).unwrap();
     read_path(dir.path())
 }
 
-fn read_path(path: &Path) -> (Vec<Argument>, Vec<Fault>) {
+fn read_path(path: &Path) -> (Vec<PortalArgument>, Vec<Fault>) {
     read_and_faults(ArgumentCollection::open(path).unwrap().arguments())
 }
 
-fn ids(arguments: &[Argument]) -> Vec<&str> {
+fn ids(arguments: &[PortalArgument]) -> Vec<&str> {
     arguments.iter().map(|a| a.id.0.as_str()).collect()
 }
 

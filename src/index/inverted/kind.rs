@@ -7,7 +7,7 @@ use riposte_eval::TextTask;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
-use crate::collection::arguments::Argument;
+use crate::collection::arguments::PortalArgument;
 use crate::collection::documents::TextDocument;
 pub use crate::collection::entries::StoredText as Document;
 use crate::collection::passages::Passage;
@@ -94,7 +94,7 @@ pub enum ImageField {
     GivenText,
 }
 
-fn of_argument(argument: Argument) -> Document {
+fn of_argument(argument: PortalArgument) -> Document {
     let (text, stance) = (argument.text(), argument.stance());
     let texts = vec![text, argument.conclusion, argument.title, argument.source];
     Document {
