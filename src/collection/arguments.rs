@@ -15,7 +15,7 @@ use strum::VariantNames;
 
 use super::braces::ObjectEnds;
 use super::portal::Portal;
-use super::source::{self};
+use super::source;
 use super::{Fault, FaultKind};
 use crate::limits::{MAX_DOCUMENT_BYTES, MAX_SHOWN_ID_BYTES};
 
@@ -408,7 +408,10 @@ impl ArgumentFile {
         let read = serde_json::from_slice::<RawArgument>(bytes)
             .map_err(|error| {
                 let error = LineError::of_json(self.line, &error);
-                Fault::in_line(FaultKind::Argument, &self.path, &error)
+                Fault {
+                    line: Some(error.line),
+                    ..self.fault(&error.what)
+                }
             })
             .and_then(|raw| raw.argument(&self.path).map_err(|what| self.fault(&what)));
         match read {
