@@ -10,7 +10,7 @@
 //! use riposte_serve::{Desk, ShutdownReport, ServeError, ServerSettings, Switch, run};
 //!
 //! /// Serves on this machine only, until `switch` is turned, for example on Ctrl-C.
-//! fn start(desk: Arc<dyn Desk>, switch: &Switch) -> Result<Ended, ServeError> {
+//! fn start(desk: Arc<dyn Desk>, switch: &Switch) -> Result<ShutdownReport, ServeError> {
 //!     let listener = TcpListener::bind("127.0.0.1:8080")?;
 //!     let settings = ServerSettings {
 //!         log: Arc::new(|record| eprintln!("{record}")),
