@@ -31,7 +31,7 @@
 //! | how it runs | [`run`], [`serve`], [`Switch`] |
 //! | what a request may have at most | [`limits`] |
 //! | the routes, those of the page for browsers among them | [`openapi`] |
-//! | tools for language models (feature `mcp`) | `mcp` |
+//! | tools for language models | `mcp` |
 //!
 //! What comes in may be hostile. No text of a request becomes a part of a path, and the crate opens no file but two of the system that tell the memory and the
 //! file handles of its own process.
