@@ -1,4 +1,4 @@
-//! The error of work that its user has stopped.
+//! The error with which work ends when its user stops it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! The trait of requests whose answers are kept.
+//! Which requests have answers that are cached.
 
 use serde::Serialize;
 
