@@ -18,7 +18,7 @@ use riposte::collection::task::Task;
 use riposte::evidence::channel::{self, Precision};
 use riposte::evidence::extract::Shard;
 use riposte::evidence::ocr::Script;
-use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
+use riposte::ingest::extraction_settings::{CollectionSource, ExtractionOptions, Session};
 use riposte::limits::MAX_REPORT_DEPTH;
 use riposte::recipes::channels::CHANNELS;
 use riposte::wording::nearest;
@@ -136,9 +136,8 @@ pub(super) struct ImagesArgs {
 }
 
 impl ExtractionArgs {
-    pub(super) fn settings(&self) -> Result<ExtractionSettings> {
-        Ok(ExtractionSettings {
-            input: self.input.clone(),
+    pub(super) fn session(&self) -> Result<Session> {
+        Ok(Session {
             places: self.cache.places(self.evidence.as_ref(), None),
             models: self.models.open()?,
             options: ExtractionOptions {
@@ -152,8 +151,15 @@ impl ExtractionArgs {
                     script: self.script,
                 },
             },
-            limit: self.limit,
             threads: self.threads,
+        })
+    }
+
+    pub(super) fn source(&self) -> Result<CollectionSource> {
+        Ok(CollectionSource {
+            session: self.session()?,
+            input: self.input.clone(),
+            limit: self.limit,
             rehash: self.rehash,
             retry: self.retry,
         })

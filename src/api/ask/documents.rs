@@ -11,17 +11,17 @@ use crate::debate::sheet::{DebateArgument, DebateSheet};
 use crate::index::inverted::InvertedIndex;
 use crate::reading::clauses::is_question;
 use crate::report::words::{Marker, unquoted};
-use crate::runs::images::ImageRuns;
+use crate::runs::images::OpenImages;
 
 impl Image {
     /// An image of the run, with the sentence in or around it that has the most words of the question and is no question itself.
     pub(super) fn read(
         line: &ImageRunLine,
         explained: Option<&ExplainedImage>,
-        runs: &ImageRuns,
+        images: &OpenImages,
         words: &mut Marker,
     ) -> Result<Image> {
-        let extracted = runs.images.extracted();
+        let extracted = images.extracted();
         let evidence = extracted.extraction.store.read(&line.image)?;
         let found = evidence.as_ref().map(debate::image_sentences);
         let (mut text, mut place) = (String::new(), None);
@@ -36,7 +36,7 @@ impl Image {
             let found = best(words, sentences, |sentence| &sentence.text);
             (text, place) = (found.text, Some(found.place));
         }
-        let entries = &runs.images.collection.entries;
+        let entries = &images.collection.entries;
         let entry = entries.binary_search_by(|entry| entry.id.cmp(&line.image));
         let files = entry.map_or_else(
             |_| Vec::new(),
