@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::{TextRunLine, unfit_field};
 use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, Explanation, NumberId};
+use riposte_eval::{DocId, Explanation};
 
 use super::texts::TextRunSettings;
 use crate::collection::FaultKind;
@@ -24,6 +24,9 @@ use crate::stopped::Stopped;
 use crate::texts::{EXPLAINED, TextRankingSettings};
 use crate::topic::question;
 use crate::workspace::{self, Outputs};
+
+/// The score from a service on the web. The parameter names it.
+pub(crate) const SERVICE: &str = "service";
 
 /// A search engine on the web, in the place of a collection.
 pub(super) struct SearchEngine {
@@ -242,5 +245,5 @@ fn explain(hit: &ChatNoirHit, place: usize) -> Explanation {
     how.extend(hit.index.as_ref().map(|index| format!("index {index}")));
     how.extend(Some(hit.plain_title()).filter(|title| !title.is_empty()));
     how.extend(hit.target_uri.clone());
-    Explanation::new(NumberId::Service("chatnoir".into()), hit.score).with_how(how.join(", "))
+    Explanation::new((SERVICE, "chatnoir"), hit.score).with_how(how.join(", "))
 }

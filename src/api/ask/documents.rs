@@ -12,6 +12,7 @@ use crate::index::inverted::InvertedIndex;
 use crate::reading::clauses::is_question;
 use crate::report::words::{Marker, unquoted};
 use crate::runs::images::OpenImages;
+use crate::score::stance::probability;
 
 impl Image {
     /// An image of the run, with the sentence in or around it that has the most words of the question and is no question itself.
@@ -48,8 +49,8 @@ impl Image {
             rank: line.rank,
             id: line.image.0.clone(),
             score: line.score.context("a line of the run has no score")?,
-            pro: explained.and_then(|of| of.probability(Stance::Pro)),
-            con: explained.and_then(|of| of.probability(Stance::Con)),
+            pro: explained.and_then(|of| probability(of, Stance::Pro)),
+            con: explained.and_then(|of| probability(of, Stance::Con)),
             words: unquoted(&debate::quotation(&text)).to_owned(),
             place: place.map(str::to_owned),
             file: files.first().map(|file| file.display().to_string()),
