@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use rusqlite::{Row, ToSql};
 
-pub use super::ChannelBackend;
 use super::Evidence;
 use super::document::DocumentInWork;
-pub use super::precision::Precision;
+pub use super::precision::{ChannelBackend, Precision};
 use super::table::EvidenceTable;
 use crate::collection::Fault;
 use crate::collection::images::FileState;
@@ -99,7 +98,7 @@ pub trait Extractor: Any + Send + Sync {
     /// Its version and the sha256 of its model. If it changes, the channel is computed again.
     fn producer(&self) -> String;
 
-    /// Computes the channel of a document, and replaces its part of [`DocumentInWork::evidence`].
+    /// Computes the channel of a document, and adds it to [`DocumentInWork::evidence`], which has no value of it.
     ///
     /// # Errors
     /// The model cannot be loaded or fails. What is wrong with the document is not an error but one of [`DocumentInWork::faults`].
@@ -127,7 +126,7 @@ pub struct WaitingDocument<'a> {
 }
 
 /// New evidence about a document. The stored evidence of other channels stays, unless their inputs have changed. Then it is removed.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct NewEvidence {
     /// The evidence that is known of the document.
     pub evidence: Evidence,

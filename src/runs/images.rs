@@ -103,7 +103,7 @@ fn uses_arguments(approach: &ImageApproach) -> bool {
     approach.stance == StanceRecipe::Beliefs
         || approach
             .relevance
-            .uses(|need| need == SignalNeed::Arguments)
+            .uses(|need| matches!(need, SignalNeed::Arguments))
 }
 
 impl<'s> PreparedImages<'s> {
