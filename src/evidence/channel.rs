@@ -37,7 +37,13 @@ pub trait Channel: Sync {
         None
     }
 
-    /// Whether it is computed only if the user names its model. The option has the name of the channel.
+    /// What the help of `images` and `extract` says of the option that names its model. The option has the name of the channel. `None` without a model,
+    /// and where other commands have the option, too.
+    fn option(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether it is computed only if the user names its model.
     fn only_if_named(&self) -> bool {
         false
     }

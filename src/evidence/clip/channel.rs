@@ -90,6 +90,17 @@ impl Channel for ImageTextVectors {
         Some(ModelRole::Clip)
     }
 
+    fn option(&self) -> Option<&'static str> {
+        Some(match self.0 {
+            Slot::First => {
+                "CLIP model, such as clip-vit-base-patch32. By default the first that is installed"
+            }
+            Slot::Second => {
+                "Second model of images and texts, beside the one of --clip: another model of the same kind. Approaches can weight the signals \"image-text topic\" and \"image-text title\". By default none"
+            }
+        })
+    }
+
     fn only_if_named(&self) -> bool {
         self.0 == Slot::Second
     }
