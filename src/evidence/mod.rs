@@ -6,7 +6,7 @@
 pub mod channel;
 pub mod clip;
 mod clock;
-mod document;
+pub mod document;
 mod document_evidence;
 pub mod extract;
 mod guarded;
