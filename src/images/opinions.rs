@@ -7,7 +7,7 @@ use super::systems;
 use super::texts::TextStances;
 use crate::evidence::clip::Slot;
 use crate::evidence::picture::PictureStatistics;
-use crate::evidence::{SentenceVector, TextPart};
+use crate::evidence::{Evidence, SentenceVector, TextPart};
 use crate::index::images::ImageEvidence;
 use crate::recipes::image_approach::{
     ArgumentRecipe, ImageApproach, Sentiment, StanceRecipe, StanceTexts,
@@ -94,7 +94,8 @@ pub(super) fn stance_scores(
             .collect(),
         StanceRecipe::Sign { signal } => pool
             .iter()
-            .map(|(image, _)| by_sentiment(image, signal))
+            .map(|(image, _)| sentiment_of(&image.evidence, signal))
+            .map(|(name, value)| Sides::by_sign(name, value))
             .collect(),
         StanceRecipe::Both => pool.iter().map(|_| Sides::both()).collect(),
         StanceRecipe::Texts { of } => (texts.iter())
@@ -105,10 +106,9 @@ pub(super) fn stance_scores(
     }
 }
 
-/// Puts an image on a side by the sign of its sentiment.
-fn by_sentiment(image: &ImageEvidence, sentiment: Sentiment) -> Sides {
-    let evidence = &image.evidence;
-    let (name, value) = match sentiment {
+/// The sentiment of an image, whose sign puts it on a side, and what reports call that. It is 0 without a text.
+pub(super) fn sentiment_of(evidence: &Evidence, which: Sentiment) -> (&'static str, f64) {
+    let (name, value) = match which {
         Sentiment::AfinnMain => (
             "sign of AFINN over the page",
             evidence.afinn_of(TextPart::Main),
@@ -119,10 +119,10 @@ fn by_sentiment(image: &ImageEvidence, sentiment: Sentiment) -> Sides {
         ),
         Sentiment::VaderMainAndOcr => (
             "sign of VADER over the page and the text in the picture",
-            Some(evidence.vader_sum(&[TextPart::Main, TextPart::Ocr])),
+            Some(evidence.vader_sum([TextPart::Main, TextPart::Ocr])),
         ),
     };
-    Sides::by_sign(name, value.unwrap_or(0.0))
+    (name, value.unwrap_or(0.0))
 }
 
 /// The likeliest stance of a text, and its probability.

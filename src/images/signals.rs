@@ -9,6 +9,7 @@ use riposte_eval::{DocId, TopicId};
 
 use super::TopicTask;
 use super::embeddings::TopicVectors;
+use super::opinions::sentiment_of;
 use crate::evidence::sentiment::{AfinnScores, VaderScores};
 use crate::evidence::store::Store;
 use crate::evidence::{Channel, Evidence, SentenceVector, TextPart};
@@ -206,7 +207,7 @@ impl Wanted {
     }
 }
 
-/// The sentiment of every image: the sum over its pages of the values that [`Sentiment`] names; 0 without a text.
+/// The sentiment of every image ([`sentiment_of`]).
 ///
 /// # Errors
 /// The store cannot be read.
@@ -214,11 +215,7 @@ pub(super) fn read_sentiment(store: &Store, ids: &[DocId], which: Sentiment) -> 
     let mut values = Vec::new();
     let channels: [&dyn Channel; 2] = [&VaderScores, &AfinnScores];
     store.each(ids, &channels, |_, evidence| {
-        values.push(match which {
-            Sentiment::AfinnMain => evidence.afinn_sum(TextPart::Main),
-            Sentiment::VaderTitle => evidence.vader_sum(&[TextPart::Title]),
-            Sentiment::VaderMainAndOcr => evidence.vader_sum(&[TextPart::Main, TextPart::Ocr]),
-        });
+        values.push(sentiment_of(evidence, which).1);
     })?;
     Ok(values)
 }

@@ -50,8 +50,8 @@ impl Evidence {
         mean(self.of_part(part).map(|VaderValence(value)| *value))
     }
 
-    /// The VADER compound scores of some parts, summed over the pages.
-    pub(crate) fn vader_sum(&self, parts: &[TextPart]) -> f64 {
+    /// The VADER compound scores of two parts, summed over the pages.
+    pub(crate) fn vader_sum(&self, parts: [TextPart; 2]) -> f64 {
         let all = self.list::<PartValue<VaderValence>>().iter();
         let of_parts = all.filter(|of| parts.contains(&of.part));
         of_parts.map(|of| of.value.0).sum()
@@ -69,11 +69,6 @@ impl Evidence {
     /// The AFINN sum of a part, averaged over the pages.
     pub(crate) fn afinn_of(&self, part: TextPart) -> Option<f64> {
         mean(self.of_part(part).map(|of: &AfinnValence| of.sum))
-    }
-
-    /// The AFINN sums of a part, summed over the pages.
-    pub(crate) fn afinn_sum(&self, part: TextPart) -> f64 {
-        self.of_part(part).map(|of: &AfinnValence| of.sum).sum()
     }
 }
 
