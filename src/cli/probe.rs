@@ -79,15 +79,11 @@ fn command(source: &CollectionSource, evidence: &Path, documents: &[DocId]) -> R
     command.arg("--evidence").arg(evidence);
     command.arg("--models").arg(session.models.dir());
     let options = &session.options;
-    for (option, model) in [
-        ("--ocr", options.ocr.as_deref()),
-        ("--clip", options.clip.as_deref()),
-        ("--image-text", options.image_text.as_deref()),
-        ("--sentence", session.models.chosen(ModelRole::Sentence)),
-    ] {
-        if let Some(model) = model {
-            command.args([option, model]);
-        }
+    for (channel, model) in &options.chosen {
+        command.args([&format!("--{channel}"), model]);
+    }
+    if let Some(model) = session.models.chosen(ModelRole::Sentence) {
+        command.args(["--sentence", model]);
     }
     let precision = &options.precision;
     command.args(["--numeric", &precision.compute.numeric.to_string()]);

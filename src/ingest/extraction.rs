@@ -30,18 +30,6 @@ use crate::workspace::Outputs;
 /// Number of damaged records that a note names.
 const NAMED_RECORDS: usize = 5;
 
-impl ExtractionOptions {
-    /// The name of the model that the user has chosen for a channel.
-    fn chosen(&self, channel: &str) -> Option<&str> {
-        match channel {
-            "ocr" => self.ocr.as_deref(),
-            "clip" => self.clip.as_deref(),
-            "image-text" => self.image_text.as_deref(),
-            _ => None,
-        }
-    }
-}
-
 /// What the program that runs a task must provide.
 #[derive(Clone, Copy)]
 pub struct ExtractionHost<'a> {
@@ -477,7 +465,7 @@ fn find_tools(
     Extractors::new(CHANNELS, |channel| {
         let mut model = None;
         if let Some(role) = channel.role() {
-            let chosen = options.chosen(channel.name());
+            let chosen = options.chosen.get(channel.name()).map(String::as_str);
             if chosen.is_none() && channel.only_if_named() {
                 return Ok(None);
             }

@@ -1,5 +1,6 @@
 //! What a user chooses once for all that a collection is used for: where things are, what computes, and what is read again.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::device::Compute;
@@ -10,12 +11,8 @@ use crate::weights::Models;
 /// The options that a user can choose.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtractionOptions {
-    /// The name of the OCR model; `None` for the first that is installed.
-    pub ocr: Option<String>,
-    /// The name of the CLIP model; `None` for the first that is installed.
-    pub clip: Option<String>,
-    /// The name of the second image-text model; `None` for none.
-    pub image_text: Option<String>,
+    /// By channel, the name of its model. Without a name, it is the first that is installed, or none if the channel must be named.
+    pub chosen: BTreeMap<&'static str, String>,
     /// The names of channels that must be on.
     pub required: Vec<String>,
     pub precision: Precision,

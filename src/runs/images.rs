@@ -31,6 +31,7 @@ use crate::ingest::extraction::{ExtractionHost, report_faults};
 use crate::ingest::extraction_settings::Session;
 use crate::limits::MAX_RUN_BYTES;
 use crate::recipes::NamedApproach;
+use crate::recipes::channels::CHANNELS;
 use crate::recipes::image_approach::{ImageApproach, ListForm, StanceRecipe};
 use crate::recipes::settings::Setting;
 use crate::score::signal::SignalNeed;
@@ -69,7 +70,7 @@ fn uses_arguments(approach: &ImageApproach) -> bool {
     approach.stance == StanceRecipe::Beliefs
         || approach
             .relevance
-            .uses(|need| need == SignalNeed::Arguments)
+            .uses(|need| matches!(need, SignalNeed::Arguments))
 }
 
 impl<'a> PlannedImages<'a> {
@@ -263,33 +264,36 @@ fn approaches(
 /// Approaches name different models: all of them rank by the same evidence.
 fn with_named_models(session: &Session, approaches: &[ImageApproach]) -> Result<Session> {
     let mut session = session.clone();
-    if session.options.clip.is_none() {
-        session.options.clip = model_of_all("clip", approaches, |of| of.clip.clone())?;
-    }
-    if session.options.image_text.is_none() {
-        let of = |of: &ImageApproach| of.image_text.clone();
-        session.options.image_text = model_of_all("image-text", approaches, of)?;
-    }
-    if session.models.chosen(ModelRole::Sentence).is_none() {
-        let name = model_of_all("sentence", approaches, |of| of.sentence.clone())?;
-        session.models = session.models.with_sentence(name);
+    for channel in CHANNELS {
+        let (name, Some(role)) = (channel.name(), channel.role()) else {
+            continue;
+        };
+        let is_chosen = session.models.chosen(role).is_some();
+        if is_chosen || session.options.chosen.contains_key(name) {
+            continue;
+        }
+        match model_of_all(name, approaches)? {
+            // texts are embedded by it, too
+            model if role == ModelRole::Sentence => {
+                session.models = session.models.with_sentence(model);
+            }
+            Some(model) => drop(session.options.chosen.insert(name, model)),
+            None => {}
+        }
     }
     Ok(session)
 }
 
-/// The model of a kind that all approaches name; `None` if they name none.
-fn model_of_all(
-    kind: &str,
-    approaches: &[ImageApproach],
-    of: impl Fn(&ImageApproach) -> Option<String>,
-) -> Result<Option<String>> {
+/// The model of a channel that all approaches name; `None` if they name none.
+fn model_of_all(channel: &str, approaches: &[ImageApproach]) -> Result<Option<String>> {
     let Some((first, others)) = approaches.split_first() else {
         return Ok(None);
     };
+    let of = |approach: &ImageApproach| approach.model(channel).map(str::to_owned);
     if let Some(other) = others.iter().find(|other| of(other) != of(first)) {
         let named = |of: Option<String>| of.unwrap_or_else(|| "none".to_owned());
         bail!(
-            "the approaches {} and {} name different models ({kind}: {} and {}), but all approaches of a run rank by the same evidence: rank with them one after the other, or choose one model for all with --{kind}",
+            "the approaches {} and {} name different models ({channel}: {} and {}), but all approaches of a run rank by the same evidence: rank with them one after the other, or choose one model for all with --{channel}",
             first.name,
             other.name,
             named(of(first)),

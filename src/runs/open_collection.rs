@@ -71,8 +71,8 @@ mod tests {
             of.session.models = of.session.models.clone().with_cross(Some("c".into()))
         }),
         ("threads", |of| of.session.threads = Some(2)),
-        ("ocr", |of| of.session.options.ocr = Some("o".into())),
-        ("clip", |of| of.session.options.clip = Some("c".into())),
+        ("ocr", |of| drop(of.session.options.chosen.insert("ocr", "o".into()))),
+        ("clip", |of| drop(of.session.options.chosen.insert("clip", "c".into()))),
         ("require", |of| {
             of.session.options.required.push("clip".into())
         }),

@@ -8,6 +8,7 @@ use riposte_eval::run::{ImageRunLine, TextRunLine};
 use super::{About, Argument, Image, Text};
 use crate::debate;
 use crate::debate::sheet::{DebateArgument, DebateSheet};
+use crate::evidence::PageEvidence;
 use crate::index::inverted::InvertedIndex;
 use crate::reading::clauses::is_question;
 use crate::report::words::{Marker, unquoted};
@@ -43,7 +44,9 @@ impl Image {
             |_| Vec::new(),
             |at| entries[at].list(&mut Vec::new()).images,
         );
-        let page = evidence.as_ref().and_then(|e| e.pages.first());
+        let page = evidence
+            .as_ref()
+            .and_then(|e| e.list::<PageEvidence>().first());
         Ok(Image {
             list: line.stance,
             rank: line.rank,

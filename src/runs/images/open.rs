@@ -280,13 +280,11 @@ impl Ranking<'_> {
         let extraction = self.extraction;
         let approach = &self.request.settings.approach;
         let tools = &extraction.tools;
-        let image_text = |slot: Slot| {
-            let model = tools.model::<ImageTextModel>(slot.channel());
-            model.map(|found| &found.model)
-        };
         let installed = reading::ReadingModels {
-            clip: image_text(Slot::First),
-            image_text: image_text(Slot::Second),
+            image_text: Slot::ALL.map(|slot| {
+                let model = tools.model::<ImageTextModel>(slot.channel());
+                model.map(|found| &found.model)
+            }),
             sentences: tools.model("sentence"),
             cross: None,
             stance_encoder: self.pairs,
