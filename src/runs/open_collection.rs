@@ -71,8 +71,12 @@ mod tests {
             of.session.models = of.session.models.clone().with_cross(Some("c".into()))
         }),
         ("threads", |of| of.session.threads = Some(2)),
-        ("ocr", |of| drop(of.session.options.chosen.insert("ocr", "o".into()))),
-        ("clip", |of| drop(of.session.options.chosen.insert("clip", "c".into()))),
+        ("ocr", |of| {
+            drop(of.session.options.chosen.insert("ocr", "o".into()))
+        }),
+        ("clip", |of| {
+            drop(of.session.options.chosen.insert("clip", "c".into()))
+        }),
         ("require", |of| {
             of.session.options.required.push("clip".into())
         }),
