@@ -100,6 +100,8 @@ pub mod models;
 pub mod places;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod recipes;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod session;
 
 mod presence;
 #[cfg_attr(docsrs, doc(hidden))]

@@ -8,9 +8,9 @@ use crate::collection::task::Task;
 use crate::device::Compute;
 use crate::events::Event;
 use crate::files::read_topics;
-use crate::ingest::extraction_settings::{CollectionSource, Session};
 use crate::places::Places;
 use crate::runs::open_collection::OpenCollection;
+use crate::session::{CollectionSource, Session};
 use crate::weights::Models;
 
 /// The arguments in a collection of images, which answer together with the images.

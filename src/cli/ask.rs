@@ -16,9 +16,9 @@ use super::{parse, print, print_json, shown, terminal};
 use riposte::api::Collection;
 use riposte::api::ask::{AskSettings, ReportOutput};
 use riposte::collection::task::Task;
-use riposte::ingest::extraction_settings::{CollectionSource, Session};
 use riposte::ingest::own_folder::OwnFolder;
 use riposte::limits::MAX_ASKED_NUMBER;
+use riposte::session::{CollectionSource, Session};
 
 #[derive(Args)]
 pub(super) struct AskArgs {

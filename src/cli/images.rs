@@ -29,13 +29,13 @@ use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::store::Store;
 use riposte::files::TopicSource;
 use riposte::ingest::extraction::{Extraction, ExtractionHost};
-use riposte::ingest::extraction_settings::CollectionSource;
 use riposte::ingest::{extraction, shards, stream};
 use riposte::recipes::channels::CHANNELS;
 use riposte::runs::finished::{FinishedRun, MadeRun};
 use riposte::runs::images::ImageRun;
 use riposte::runs::plan::Wishes;
 use riposte::runs::run_files::OutputSettings;
+use riposte::session::CollectionSource;
 
 /// Size of the buffers of `extract --stream`.
 const STREAM_BUFFER: usize = 1 << 16;

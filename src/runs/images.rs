@@ -28,13 +28,13 @@ use crate::files::{TopicSource, decode, own_topics, report_broken_lines};
 use crate::images::{ImageRanking, ImageRankingSettings};
 use crate::index::inverted::VerifiedFiles;
 use crate::ingest::extraction::{ExtractionHost, report_faults};
-use crate::ingest::extraction_settings::Session;
 use crate::limits::MAX_RUN_BYTES;
 use crate::recipes::NamedApproach;
 use crate::recipes::channels::CHANNELS;
 use crate::recipes::image_approach::{ImageApproach, ListForm, StanceRecipe};
 use crate::recipes::settings::Setting;
 use crate::score::signal::SignalNeed;
+use crate::session::Session;
 use crate::weights::ModelRole;
 
 /// The images that are ranked, and the approaches, in a plan.

@@ -16,11 +16,11 @@ use super::texts::PlannedTexts;
 use crate::events::OnEvent;
 use crate::files::{TopicSource, read_topics};
 use crate::ingest::extraction::ExtractionHost;
-use crate::ingest::extraction_settings::CollectionSource;
 use crate::recipes::image_approach::ImageApproach;
 use crate::recipes::settings::Setting;
 use crate::recipes::text_approach::TextApproach;
 use crate::recipes::{NamedApproach, default_tag};
+use crate::session::CollectionSource;
 use crate::topic::question::TopicParts;
 
 /// What a user asks of a collection, besides the approaches.

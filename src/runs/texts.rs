@@ -32,7 +32,6 @@ use crate::files::explanations::Explanations;
 use crate::index::ScoredDoc;
 use crate::index::inverted::{self, IndexDamage, IndexingBudget, InvertedIndex, TextCollection};
 use crate::index::wordnet::WordNet;
-use crate::ingest::extraction_settings::{CollectionSource, Session};
 use crate::lazy::Lazy;
 use crate::presence::JudgedTopics;
 use crate::reading::cross::CrossEncoder;
@@ -42,6 +41,7 @@ use crate::reading::{self, Reader};
 use crate::recipes::NamedApproach;
 use crate::recipes::text_approach::TextApproach;
 use crate::score::reranker::RerankerNeed;
+use crate::session::{CollectionSource, Session};
 use crate::systems::text_clusters::ClusterLikeness;
 use crate::texts::dense::{DenseSearch, DenseSources};
 use crate::texts::indexes::{TextIndexes, damaged_shard, ensure_documents, shards_of};
@@ -296,7 +296,7 @@ impl OpenTexts {
             input: source.input.clone(),
             base: base.to_owned(),
             approach: approach.clone(),
-            effort: IndexingBudget::on(source.session.threads)?,
+            effort: source.session.indexing_budget()?,
             collection,
             resources,
             indexes: Mutex::default(),
@@ -556,7 +556,7 @@ struct Resources {
 impl Resources {
     /// Finds the models and WordNet. Notes say which are off.
     fn find(session: &Session, approach: &TextApproach, on_event: &mut OnEvent) -> Result<Self> {
-        let (models, compute) = (&session.models, session.options.precision.compute);
+        let (models, compute) = (&session.models, session.compute());
         let mut found = Resources::default();
         if approach.retrieval.iter().any(|r| r.synonyms.is_some()) {
             found.wordnet = installed_wordnet(on_event)?;

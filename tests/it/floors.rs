@@ -33,7 +33,7 @@ const FLOORS: [&[&str]; 21] = [
     &["systems"],
     &["events"],
     &["files", "models", "places", "recipes"],
-    &["presence"],
+    &["presence", "session"],
     &["texts"],
     &["images", "ingest"],
     &["debate"],

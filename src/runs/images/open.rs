@@ -27,13 +27,13 @@ use crate::index::analyzer::Analyzer;
 use crate::index::images::ImageIndex;
 use crate::index::inverted::{IndexingBudget, VerifiedFiles};
 use crate::ingest::extraction::{Extraction, ExtractionHost};
-use crate::ingest::extraction_settings::CollectionSource;
 use crate::ingest::image_index;
 use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::{self, Reader};
 use crate::recipes::english;
 use crate::recipes::image_approach::StanceRecipe;
+use crate::session::CollectionSource;
 use crate::stopped::Stopped;
 use crate::texts::arguments::ArgumentSource;
 use crate::texts::indexes::ensure_documents;
@@ -91,7 +91,7 @@ impl OpenImages {
         host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<Self> {
-        let effort = IndexingBudget::on(source.session.threads)?;
+        let effort = source.session.indexing_budget()?;
         // opened before the extraction, which can take hours, so that errors are found early
         let arguments = arguments.map(|file| open_arguments(file, &source, effort, on_event));
         let arguments = arguments.transpose()?;
