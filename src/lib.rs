@@ -140,9 +140,11 @@ pub use api::{
 pub use collection::task::Task;
 pub use events::{Event, Note, NoteKind, Stage};
 pub use evidence::ocr::OcrLine;
+pub use riposte_eval::edition::Edition;
 pub use riposte_eval::topic::Topic;
 pub use riposte_eval::{
     DocId, Explanation, MeasureValues, ObjectStance, Stance, TextTask, TopicId,
 };
+pub use runs::plan::Wishes;
 pub use score::presence::{Basis, Presence};
 pub use score::text_stance::Stances;

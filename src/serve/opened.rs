@@ -243,7 +243,6 @@ impl OpenedPart {
             number: asked.number,
             explain: asked.explain,
             output: None,
-            folder: None,
         };
         settings.answer(&ExtractionHost::of_a_call(stop), on_event)
     }
