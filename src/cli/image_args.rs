@@ -19,7 +19,7 @@ use riposte::collection::task::Task;
 use riposte::evidence::channel::{self, Channel, Precision};
 use riposte::evidence::extract::Shard;
 use riposte::evidence::ocr::{Ocr, Script};
-use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
+use riposte::ingest::extraction_settings::{CollectionSource, ExtractionOptions, Session};
 use riposte::limits::MAX_REPORT_DEPTH;
 use riposte::recipes::channels::CHANNELS;
 use riposte::wording::nearest;
@@ -132,11 +132,10 @@ pub(super) struct ImagesArgs {
 }
 
 impl ExtractionArgs {
-    pub(super) fn settings(&self) -> Result<ExtractionSettings> {
+    pub(super) fn session(&self) -> Result<Session> {
         let mut chosen = self.channels.0.clone();
         chosen.extend(self.ocr.clone().map(|name| (Ocr.name(), name)));
-        Ok(ExtractionSettings {
-            input: self.input.clone(),
+        Ok(Session {
             places: self.cache.places(self.evidence.as_ref(), None),
             models: self.models.open()?,
             options: ExtractionOptions {
@@ -148,8 +147,15 @@ impl ExtractionArgs {
                     script: self.script,
                 },
             },
-            limit: self.limit,
             threads: self.threads,
+        })
+    }
+
+    pub(super) fn source(&self) -> Result<CollectionSource> {
+        Ok(CollectionSource {
+            session: self.session()?,
+            input: self.input.clone(),
+            limit: self.limit,
             rehash: self.rehash,
             retry: self.retry,
         })

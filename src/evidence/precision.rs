@@ -5,7 +5,7 @@ use riposte_nn::conv::Numeric;
 use crate::device::{Compute, Runtime};
 
 /// How models compute.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Precision {
     /// What computes the models and, except for CLIP, in which numbers.
     pub compute: Compute,

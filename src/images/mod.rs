@@ -9,13 +9,13 @@
 //! ([`ListRecipe`](crate::recipes::image_approach::ListRecipe)).
 
 mod embeddings;
-mod lists;
-mod opinions;
+pub(crate) mod lists;
+pub(crate) mod opinions;
 mod query;
 mod rationale;
 mod signals;
 mod systems;
-mod texts;
+pub(crate) mod texts;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use riposte_eval::candidates::RerankCandidates;
 use riposte_eval::explained::ExplainedImage;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, Explanation, NumberId, Stance, TopicId};
+use riposte_eval::{DocId, Explanation, Stance, TopicId};
 
 use crate::events::Note;
 use crate::evidence::Channel;
@@ -47,7 +47,7 @@ use crate::recipes::image_approach::{
     ArgumentRecipe, Cut, Eligible, ImageApproach, ListForm, Scale, StanceRecipe,
 };
 use crate::score::signal::SignalNeed;
-use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
+use crate::score::{Opinion, RELEVANCE, explain_weighted_mean, weighted_mean};
 use crate::stopped::Stopped;
 use crate::texts::likeness::Arguments;
 use crate::topic::question::{self, Question, TopicParts};
@@ -511,7 +511,7 @@ impl<'a> Ranker<'a> {
         order
             .into_iter()
             .map(|(_, at)| {
-                let mean = explain_weighted_mean(NumberId::Relevance, &opinions(columns, at));
+                let mean = explain_weighted_mean(RELEVANCE, &opinions(columns, at));
                 let explained = match &self.clusters {
                     Some(clusters) => clusters.explain(at, mean),
                     None => mean,

@@ -1,6 +1,6 @@
 //! The scores of the candidates other than relevance: argumentativeness and stance.
 
-use riposte_eval::{Explanation, NumberId, Stance};
+use riposte_eval::{Explanation, Stance};
 
 use super::embeddings::{KindVector, TopicVectors};
 use super::systems;
@@ -15,9 +15,12 @@ use crate::recipes::image_approach::{
 use crate::score::argument::{self, PictureFeatures};
 use crate::score::side::Sides;
 use crate::score::stance::{self, StanceOpinion, StanceOpinions};
-use crate::score::text_stance::{self, Stances};
+use crate::score::text_stance::{self, NO_SIDE, Stances};
 use crate::texts::likeness::SideLikeness;
 use crate::topic::question::Question;
+
+/// The probability of the likeliest stance of an image's texts.
+pub(crate) const LIKELIEST_STANCE: &str = "likeliest-stance";
 
 /// The argumentativeness of each candidate; `None` if the approach does not estimate it.
 pub(super) fn argument_scores(
@@ -186,7 +189,8 @@ impl Claimed {
 fn of_claimed(claimed: Claimed) -> Sides {
     let score = |stance: Stance| {
         (claimed.side == Some(stance)).then(|| {
-            Explanation::new(NumberId::LikeliestStance, claimed.probability)
+            Explanation::new(LIKELIEST_STANCE, claimed.probability)
+                .named("stance of the texts")
                 .with_how(format!("the likeliest is {stance}"))
         })
     };
@@ -209,7 +213,7 @@ fn stance_opinions(
             parts: stance
                 .parts()
                 .iter()
-                .filter(|part| !part.is(&NumberId::Neither) || !part.parts().is_empty())
+                .filter(|part| !part.is(NO_SIDE) || !part.parts().is_empty())
                 .cloned()
                 .collect(),
         })

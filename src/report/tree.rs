@@ -139,12 +139,11 @@ impl Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use riposte_eval::{NumberId, Stance};
 
     #[test]
     fn bars_share_a_scale_with_the_rows_beside_them() {
-        let feature = |value| Explanation::new(NumberId::feature("length"), value);
-        let of = Explanation::sum(NumberId::Score, vec![feature(2.0), feature(-1.0)]);
+        let feature = |value| Explanation::new(("feature", "length"), value);
+        let of = Explanation::sum("score", vec![feature(2.0), feature(-1.0)]);
         let row = ExplanationRow::new(&of);
         let bars: Vec<_> = row.rows.iter().flat_map(|row| &row.bar).collect();
         assert_eq!((bars[0].x.as_str(), bars[0].width.as_str()), ("50", "50"));
@@ -155,10 +154,10 @@ mod tests {
     #[test]
     fn what_two_explanations_share_is_shown_once() {
         let side = |stance: f64| {
-            let bm25 = Explanation::new(NumberId::channel("bm25 ocr"), 0.5);
-            let relevance = Explanation::sum(NumberId::Relevance, vec![bm25]);
-            let probability = Explanation::new(NumberId::Probability(Stance::Pro), stance);
-            Explanation::sum(NumberId::Score, vec![relevance, probability])
+            let bm25 = Explanation::new(("channel", "bm25 ocr"), 0.5);
+            let relevance = Explanation::sum("relevance", vec![bm25]);
+            let probability = Explanation::new(("probability", "PRO"), stance);
+            Explanation::sum("score", vec![relevance, probability])
         };
         let row = ExplanationRow::without_repeats(&side(0.2), &side(0.8));
         assert_eq!(row.rows[0].how, "the same as above");

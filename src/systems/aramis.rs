@@ -10,7 +10,7 @@ pub mod networks;
 use std::f64::consts::PI;
 
 use riposte_claims::words::trimmed_words;
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 
 use crate::evidence::TextPart;
 use crate::evidence::ocr::OcrLine;
@@ -18,6 +18,8 @@ use crate::evidence::picture::PictureStatistics;
 use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::Analyzer;
 use crate::index::images::ImageEvidence;
+use crate::score::FEATURE;
+use crate::score::argument::ARGUES;
 use crate::score::side::{ArgumentModel, SideModel, Sides};
 
 /// The input of the formulas. Colours are shares of the pixels, in [0, 1]; sentiments are VADER's compound scores, in [-1, 1].
@@ -229,9 +231,9 @@ pub(crate) fn weighted_means<const N: usize>(
             let normed = if max > 0.0 { x / max } else { 0.0 };
             let value = weight / total * normed / N as f64;
             let how = format!("weight {weight} of {total}, × {x:.4} / {max:.4}, / {N} terms");
-            parts.push(Explanation::new(NumberId::feature(*term), value).with_how(how));
+            parts.push(Explanation::new((FEATURE, *term), value).with_how(how));
         }
-        Explanation::sum(NumberId::Argues, parts).named(name)
+        Explanation::sum(ARGUES, parts).named(name)
     };
     rows.iter().map(explained).collect()
 }

@@ -22,6 +22,8 @@ use super::{CandidateRanks, ImageReportData, LOOK_ALIKES, LookAlike, LookAlikes,
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::{Presence, nothing};
+use crate::score::relevance;
+use crate::score::stance::probability;
 use crate::topic::question::{self, TopicParts};
 
 /// The maximum number of pages shown for an image.
@@ -261,7 +263,7 @@ impl<'a> PageBuilder<'a> {
     /// P(pro) and P(con), if the explanation has them.
     fn lean(&self, id: &DocId) -> Option<[f64; 2]> {
         let explained = self.plan.explained.get(id)?;
-        let [pro, con] = Stance::BOTH.map(|stance| explained.probability(stance));
+        let [pro, con] = Stance::BOTH.map(|stance| probability(explained, stance));
         Some([pro?, con?])
     }
 
@@ -443,8 +445,8 @@ impl<'a> PageBuilder<'a> {
                 None => ExplanationRow::new(&titled(score, other)),
             });
             let is_new = |part: &&Explanation| {
-                let above = first.zip(part.id());
-                above.is_none_or(|(first, id)| first.part(id).is_none())
+                let mut above = first.into_iter().flat_map(Explanation::parts);
+                part.id().is_none() || above.all(|above| above.id() != part.id())
             };
             gauges.extend(score.parts().iter().filter(is_new).filter_map(gauge));
         }
@@ -462,8 +464,8 @@ impl<'a> PageBuilder<'a> {
         let mut explained: Vec<_> = self.plan.explained.values().collect();
         explained.sort_by_key(|c| &c.image);
         let candidates = explained.into_iter().filter_map(|candidate| {
-            let relevance = candidate.relevance()?;
-            let [pro, con] = Stance::BOTH.map(|stance| candidate.probability(stance));
+            let relevance = relevance(candidate)?;
+            let [pro, con] = Stance::BOTH.map(|stance| probability(candidate, stance));
             let lean = pro? - con?;
             let id = &candidate.image;
             let lines = self.lines(id);

@@ -1,6 +1,6 @@
 //! The data of the templates for an image topic.
 
-use riposte_eval::{Explanation, NumberId, Stance};
+use riposte_eval::{Explanation, Stance};
 
 use super::super::RankChange;
 use super::super::chart::Scatter;
@@ -11,6 +11,7 @@ use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::picture::PictureStatistics;
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::padding;
+use crate::score::stance::PROBABILITY;
 
 /// A small picture in the table of topics.
 pub(crate) struct Thumbnail {
@@ -255,8 +256,9 @@ pub(super) fn gauge(part: &Explanation) -> Option<Gauge> {
         note: "",
         value: three_decimals(part.value()),
         width: format!("{:.1}", 100.0 * part.value().clamp(0.0, 1.0)),
-        class: match id {
-            NumberId::Probability(stance) => class(*stance),
+        class: match (id.kind(), id.text()) {
+            (PROBABILITY, Some("PRO")) => "pro",
+            (PROBABILITY, Some("CON")) => "con",
             _ => "plain",
         },
     })

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
 use riposte_claims::words::trimmed_words;
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 use serde::Deserialize;
 
 use super::layers::{DenseLayer, check, outputs, relu, softmax};
@@ -14,6 +14,7 @@ use crate::evidence::picture::PictureStatistics;
 use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::{Analyzer, terms};
 use crate::index::images::ImageEvidence;
+use crate::score::argument::ARGUES;
 use crate::score::logistic;
 use crate::score::side::{ArgumentModel, SideModel, Sides};
 
@@ -310,7 +311,7 @@ impl ArgumentModel for &ArgumentNetwork {
         let how = "from the place and length of the text in the picture, its sentiment, colours and diagram";
         let explained = |image: &&ImageEvidence| {
             let argues = ArgumentNetwork::argues(self, &ArgumentInputs::of(image));
-            Explanation::new(NumberId::Argues, argues)
+            Explanation::new(ARGUES, argues)
                 .named("argues by the network of Aramis")
                 .with_how(how)
         };
