@@ -41,7 +41,7 @@ use crate::workspace::schema::Schema;
 use crate::workspace::{Lock, OUTPUTS, file};
 pub use at_work::{AtWork, DocumentAtWork};
 pub(super) use checksum::ALL;
-use checksum::{AllSums, readable};
+use checksum::readable;
 pub use checksum::{DamagedRecord, is_damaged_record};
 use documents::MainProducers;
 pub use documents::StoredDocument;
@@ -49,9 +49,7 @@ pub use export::exported_files;
 pub use merge::MergeResult;
 pub use passed_over::PassedOver;
 pub use portable::{MemoryStore, describe};
-use rows::{
-    fault_of, read_channels, read_document, read_neighbours, write_file_state, write_record,
-};
+use rows::{fault_of, read_document, read_neighbours, write_file_state, write_record};
 pub use shard_file::ShardFile;
 use tables::SCHEMA_VERSION;
 
@@ -354,26 +352,8 @@ impl Store {
         self.reading(|c| read_document(c, channels, id, false))
     }
 
-    /// Adds a channel of a document to its evidence.
-    pub(crate) fn read_channel(
-        &self,
-        id: &DocId,
-        channel: &dyn Channel,
-        evidence: &mut Evidence,
-    ) -> Result<()> {
-        self.reading(|c| {
-            let sums = AllSums::read(c, (&id.0, &id.0))?;
-            let all = std::slice::from_mut(evidence);
-            read_channels(c, &sums, &[channel], &[id], true, all)
-        })
-    }
-
     /// The evidence of documents that are stored one after another, in the order of their ids, without tables that are seldom read.
-    pub(super) fn neighbours(
-        &self,
-        ids: &[&DocId],
-        channels: &[&dyn Channel],
-    ) -> Result<Vec<Evidence>> {
+    pub fn neighbours(&self, ids: &[&DocId], channels: &[&dyn Channel]) -> Result<Vec<Evidence>> {
         self.reading(|c| read_neighbours(c, channels, ids))
     }
 

@@ -1,12 +1,7 @@
-//! The texts of a document that are indexed, and those for which embeddings and sentiment are computed.
-
-use anyhow::Result;
-use riposte_eval::DocId;
+//! The texts of a document for which embeddings and sentiment are computed.
 
 use super::document_evidence::{ChannelValue, Evidence};
-use super::ocr::Ocr;
-use super::page::{PageEvidence, PageWords, Pages};
-use super::store::Store;
+use super::page::{PageEvidence, PageWords};
 
 /// A text of a document for which an embedding and sentiment are computed. The store has these names, in kebab case.
 #[derive(
@@ -62,13 +57,6 @@ impl Evidence {
     {
         let all = self.list::<PartValue<T>>().iter();
         all.filter(move |of| of.part == part).map(|of| &of.value)
-    }
-}
-
-impl Store {
-    /// The words of documents that are stored one after another, in the order of their ids.
-    pub fn words(&self, ids: &[&DocId]) -> Result<Vec<Evidence>> {
-        self.neighbours(ids, &[&Pages, &Ocr])
     }
 }
 
