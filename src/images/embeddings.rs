@@ -5,12 +5,14 @@ use riposte_eval::topic::Topic;
 
 use super::ImageRankingSettings;
 use crate::events::Note;
+use crate::evidence::channel::{self, Channel};
 use crate::evidence::clip::Slot;
 use crate::evidence::extract::without_inputs;
 use crate::evidence::image_text::ImageTextLikeness;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
 use crate::reading::{QueryEncoder, Reader};
+use crate::recipes::channels::CHANNELS;
 use crate::recipes::image_approach::{ListForm, StanceRecipe};
 use crate::score::signal::SignalNeed;
 use crate::stopped::Stopped;
@@ -259,12 +261,12 @@ fn embed(
     notes: &mut Vec<Note>,
 ) -> Result<Option<Vec<Vec<f32>>>> {
     let channel = encoder.channel();
-    let is_second = encoder == QueryEncoder::ImageText(Slot::Second);
+    let must_be_named = channel::find(CHANNELS, channel).is_some_and(Channel::only_if_named);
     let Some(model) = model_of(store, encoder)? else {
         // without the model, the extraction has already noted that the channel is off
         if reader.installed(encoder).is_some() {
             notes.push(format!("{channel} is off: the store has no such evidence").into());
-        } else if is_second {
+        } else if must_be_named {
             notes.push(format!(
                 "{channel} is off: the store has no such evidence, and --{channel} names no model to compute it"
             ).into());
@@ -272,7 +274,7 @@ fn embed(
         return Ok(None);
     };
     let vectors = reader.query_vectors(encoder, &model, texts)?;
-    if vectors.is_none() && is_second && reader.installed(encoder).is_none() {
+    if vectors.is_none() && must_be_named && reader.installed(encoder).is_none() {
         notes.push(format!(
             "{channel} is off: its evidence was made by {model}, and --{channel} does not name this model to embed the topics"
         ).into());

@@ -21,12 +21,16 @@ use super::vector;
 use crate::disk::hex;
 use crate::evidence::clip::Slot;
 use crate::evidence::ocr::{Ocr, OcrLine};
+use crate::evidence::page::Pages;
 use crate::evidence::store::{Store, StoreFile};
 use crate::evidence::{Channel, Evidence, PageEvidence};
 use crate::threads;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
 pub const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
+
+/// The channels whose words are indexed.
+const WORDS: [&dyn Channel; 2] = [&Pages, &Ocr];
 
 /// The default analyzer for the words of images, and for the queries.
 pub fn analyzer() -> Analyzer {
@@ -89,7 +93,7 @@ pub fn open_current(
         let hash = match hash {
             Some(hash) => *hash,
             None => {
-                let words = store.words(&[id])?;
+                let words = store.neighbours(&[id], &WORDS)?;
                 let words = words.first().context("a document has no words")?;
                 checksum(&document_of(id, words))
             }
@@ -203,7 +207,7 @@ fn index_documents(
                             return Ok(());
                         };
                         let mut read = Vec::with_capacity(batch.len());
-                        for (id, words) in batch.iter().zip(store.words(batch)?) {
+                        for (id, words) in batch.iter().zip(store.neighbours(batch, &WORDS)?) {
                             let document = document_of(id, &words);
                             let hash = checksum(&document);
                             if is_wanted(&id.0, hash) {

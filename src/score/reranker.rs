@@ -104,9 +104,13 @@ pub(crate) fn cosines(
     Ok(vectors.map(|vectors| vectors.iter().map(cosine).collect()))
 }
 
-/// What a re-ranker needs besides the texts and the models that every text task looks for.
+/// What the values of a re-ranker come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RerankerNeed {
+    /// Words and models that are made for English.
+    English,
+    /// Retrieval, or sentence vectors: the user chooses for which language.
+    AnyLanguage,
     CrossEncoder,
     /// `clusters` in the recipe.
     Clusters,
@@ -122,8 +126,8 @@ pub trait Reranker: Sync {
         false
     }
 
-    fn needs(&self) -> &'static [RerankerNeed] {
-        &[]
+    fn need(&self) -> RerankerNeed {
+        RerankerNeed::English
     }
 
     /// How a report names the value: in a few words beside its bar, and in a sentence about a text that is ranked by it. If the second is empty, the

@@ -156,8 +156,8 @@ impl Reranker for Cluster {
         ["topic near its cluster", ""]
     }
 
-    fn needs(&self) -> &'static [RerankerNeed] {
-        &[RerankerNeed::Clusters]
+    fn need(&self) -> RerankerNeed {
+        RerankerNeed::Clusters
     }
 
     fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Assessed {

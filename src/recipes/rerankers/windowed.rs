@@ -21,6 +21,10 @@ impl Reranker for SentenceCosine {
         ]
     }
 
+    fn need(&self) -> RerankerNeed {
+        RerankerNeed::AnyLanguage
+    }
+
     fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
         assess(documents, |topic, windows| {
             cosines(reading.reader, topic, windows, reading.on_progress)
@@ -43,8 +47,8 @@ impl Reranker for CrossEncoderScore {
         ]
     }
 
-    fn needs(&self) -> &'static [RerankerNeed] {
-        &[RerankerNeed::CrossEncoder]
+    fn need(&self) -> RerankerNeed {
+        RerankerNeed::CrossEncoder
     }
 
     fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
