@@ -181,7 +181,7 @@ impl Collection {
             None,
             &topics,
             &settings,
-            &mut |_| true,
+            &mut |_| (),
         )
         .unwrap()
     }

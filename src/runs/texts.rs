@@ -20,6 +20,7 @@ use super::description::{RunDescription, described};
 use crate::collection::texts::open_collection;
 use crate::debate::sheet::DebateSheet;
 use crate::device::Compute;
+use crate::events::RankingStep;
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
 use crate::files::explanations::{Explanations, KeepExplanations};
@@ -29,7 +30,6 @@ use crate::index::wordnet::WordNet;
 use crate::lazy::Lazy;
 use crate::presence::JudgedTopics;
 use crate::reading::cross::CrossEncoder;
-use crate::reading::ranking_steps::RankingStep;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::{self, Reader};
 use crate::recipes::text_approach::TextApproach;
@@ -181,7 +181,7 @@ impl OpenTexts {
                 if !damage.is_replaceable() {
                     return Err(damage.into());
                 }
-                on_event(Event::Index(inverted::IndexEvent::Damaged(damage.what())));
+                on_event(damage.note());
                 self.ranked(request, true, on_event)
                     .context(damage.to_string())
             }
@@ -340,28 +340,21 @@ fn rank_topics(
             clusters: clusters.as_ref(),
             cut_texts: BTreeMap::new(),
         };
-        let on_progress = &mut |done, outputs| {
-            on_event(Event::Progress {
-                done,
-                total,
-                outputs,
-            });
-        };
         rank::run(
             topics,
             sources,
             &settings,
             tag,
             request.stop,
-            on_progress,
-            |topic, sources, ranking, on_outputs| {
+            on_event,
+            |topic, sources, ranking, on_event| {
                 match task {
                     TextTask::Controversial => {
                         let explained = &mut ranking.explained;
-                        controversial::explain_stances(topic, sources, explained, on_outputs)?;
+                        controversial::explain_stances(topic, sources, explained, on_event)?;
                     }
                     TextTask::Comparative if stances => {
-                        return comparative::stances(topic, sources, approach, ranking, on_outputs);
+                        return comparative::stances(topic, sources, approach, ranking, on_event);
                     }
                     TextTask::Comparative | TextTask::Rank => {}
                 }
