@@ -14,7 +14,7 @@ use zip::ZipArchive;
 
 use super::catalogue::{ArchiveKind, DataFile};
 use super::entry_name::{self, UNFINISHED};
-use crate::disk::{parent, regular};
+use crate::disk::{create_draft, parent, regular};
 use crate::limits::MAX_ARCHIVE_ENTRIES;
 use crate::web::Transfer;
 
@@ -168,9 +168,7 @@ impl Unpacking<'_, '_> {
         let left = most.saturating_sub(self.done.bytes);
         let path = self.dir.join(place);
         let writing = || format!("cannot write {}", path.display());
-        // what lies there could be a link of another program
-        let _ = fs::remove_file(&self.temporary);
-        let mut out = File::create_new(&self.temporary).with_context(writing)?;
+        let mut out = create_draft(&self.temporary).with_context(writing)?;
         let mut reader = Remembering {
             entry: entry.take(left.saturating_add(1)),
             transfer: &mut *self.transfer,

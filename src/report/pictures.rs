@@ -20,6 +20,7 @@ use super::place::PICTURES;
 use super::words::slug;
 use crate::collection::images::bytes_of;
 use crate::collection::{Fault, FaultKind};
+use crate::disk;
 use crate::events::{Event, OnThreadEvent};
 use crate::evidence::picture::{DecodedImage, decode};
 use crate::limits::MAX_SCALED_SIDE;
@@ -197,9 +198,7 @@ fn make_sizes(
         let name = format!("{}{}.webp", slug(&id.0), size.suffix());
         let address = match destination {
             Destination::Files(dir) => {
-                let path = dir.join(&name);
-                fs::write(&path, &bytes)
-                    .with_context(|| format!("cannot write {}", path.display()))?;
+                disk::write_draft(&dir.join(&name), &bytes)?;
                 format!("{PICTURES}/{name}")
             }
             Destination::Inline => format!("data:image/webp;base64,{}", STANDARD.encode(&bytes)),

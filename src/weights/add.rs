@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -226,7 +226,7 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let mut source = regular::open(from)
         .context("cannot read it")?
         .take(MAX_DOWNLOAD_BYTES + 1);
-    let mut file = File::create_new(to).with_context(|| writing(to))?;
+    let mut file = disk::create_draft(to).with_context(|| writing(to))?;
     let copied = io::copy(&mut source, &mut file)
         .with_context(|| format!("cannot copy it to {}", to.display()))?;
     ensure!(

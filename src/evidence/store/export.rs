@@ -1,6 +1,6 @@
 //! Exports the tables of evidence as Parquet files.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Error, Result, ensure};
@@ -10,7 +10,7 @@ use super::Store;
 use super::checksum::{self, ALL};
 use super::parquet::TableFile;
 use super::tables::with_checksums;
-use crate::disk::TemporaryDir;
+use crate::disk::{self, TemporaryDir};
 use crate::events::{Event, OnEvent, Progress, Stage, run_stage};
 use crate::evidence::channel::Channels;
 use crate::evidence::table::EvidenceTable;
@@ -76,7 +76,7 @@ impl Store {
         }
         let exported = exported?;
         for (name, _) in &exported {
-            fs::rename(draft.path().join(name), dir.join(name)).with_context(writing)?;
+            disk::rename_draft(&draft.path().join(name), &dir.join(name)).with_context(writing)?;
         }
         Ok(exported)
     }
@@ -100,7 +100,7 @@ fn write_table(
     on_row: &mut dyn FnMut(),
     failed: &mut Option<Error>,
 ) -> Result<()> {
-    let begin = || TableFile::new(File::create(dir.join(file_of(table)))?, table);
+    let begin = || TableFile::new(disk::create_draft(&dir.join(file_of(table)))?, table);
     let mut file = begin().map_err(|error| abort(failed, error))?;
     checksum::read(c, table, ALL, |row| {
         on_row();

@@ -12,7 +12,7 @@ use super::gathered::{Gathered, GatheredPicture};
 use super::pages::{self, Appearance, Appearances};
 use super::{MadeCollection, NewCollection, Reason};
 use crate::collection::FaultKind;
-use crate::disk::{hex, regular};
+use crate::disk::{self, hex, regular};
 use crate::events::{Event, OnEvent, Progress, Stage};
 use crate::evidence::picture::{DecodedImage, decode, perceptual_hash};
 
@@ -191,5 +191,5 @@ fn put(path: &Path, bytes: &[u8]) -> Result<()> {
         fs::create_dir_all(parent)
             .with_context(|| format!("cannot create {}", parent.display()))?;
     }
-    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    disk::write_draft(path, bytes)
 }
