@@ -14,6 +14,7 @@ use super::signals::CrawlRanks;
 use super::texts::{PoolTexts, TextStances};
 use super::{ImageRanking, ImageRankingSettings, POOL, TopicTask, rationale};
 use crate::events::{Event, Note, NoteKind, OnEvent};
+use crate::evidence::picture::PictureStatistics;
 use crate::index::images::ImageEvidence;
 use crate::index::search::explain::SCORE;
 use crate::presence::{Judged, TopicProbabilities};
@@ -124,9 +125,10 @@ pub(super) fn score_candidates(
     }
     let scored = pool.iter().zip(pro).zip(con);
     let scored = scored.map(|(((image, relevance), pro), con)| {
-        let phash = image.picture.as_ref().map(|p| p.phash);
+        let picture = image.evidence.get::<PictureStatistics>();
+        let phash = picture.map(|p| p.phash);
         ScoredImage {
-            id: image.id.clone(),
+            id: image.evidence.id.clone(),
             phash: phash.filter(|_| !recipe.lists.duplicates),
             text: text_in(image),
             sides: Sides { pro, con },
@@ -140,9 +142,8 @@ pub(super) fn score_candidates(
 
 /// The text in an image's picture. It distinguishes copies from pictures that share a template and have other words.
 fn text_in(image: &ImageEvidence) -> Option<PictureWords> {
-    let picture = image.picture.as_ref()?;
-    let lines = image.ocr_lines.as_ref()?;
-    Some(PictureWords::new(lines, picture.width))
+    let picture = image.evidence.get::<PictureStatistics>()?;
+    Some(PictureWords::new(image.ocr_lines()?, picture.width))
 }
 
 /// Keeps the candidates that are among the best of a list. Explanations of all images would be much larger than the run.

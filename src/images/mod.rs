@@ -29,10 +29,15 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, Stance, TopicId};
 
 use crate::events::{Event, OnEvent};
+use crate::evidence::Channel;
+use crate::evidence::clip::{ImageTextVectors, Slot};
 use crate::evidence::image_text::ImageTextLikeness;
+use crate::evidence::ocr::Ocr;
+use crate::evidence::page::Pages;
+use crate::evidence::picture::PictureChannel;
+use crate::evidence::sentence::SentenceVectors;
+use crate::evidence::sentiment::{AfinnScores, VaderScores};
 use crate::evidence::store::{Store, StoreFile};
-use crate::evidence::table::EvidenceTable;
-use crate::evidence::{clip, page, sentence, sentiment};
 use crate::files::explanations::{Explanations, KeepExplanations};
 use crate::index::images::{Field, ImageEvidence, ImageIndex};
 use crate::language::other_language;
@@ -85,7 +90,7 @@ impl ImageRankingSettings {
             || self
                 .approach
                 .relevance
-                .uses(|need| need == SignalNeed::Crawl)
+                .uses(|need| matches!(need, SignalNeed::Crawl))
     }
 }
 
@@ -147,9 +152,8 @@ pub fn rank(
         .collect();
     let mut done = 0;
     for tasks in tasks.chunks(TOPICS_PER_READING) {
-        let vectors: Vec<&TopicVectors> = tasks.iter().map(|task| task.vectors).collect();
         let relevance = &settings.approach.relevance;
-        let mut cosines = signals::read(store, index.ids(), &vectors, relevance)?;
+        let mut cosines = signals::read(store, index.ids(), tasks, relevance)?;
         let groups = tasks.chunks(TOPICS_AT_ONCE);
         for (group, cosines) in groups.zip(cosines.chunks_mut(TOPICS_AT_ONCE)) {
             on_event(Event::progress(done, topics.len()));
@@ -488,24 +492,21 @@ impl<'a> Ranker<'a> {
             recipe.argument,
             ArgumentRecipe::Aramis { .. } | ArgumentRecipe::AramisNeural
         ) || recipe.stance.is_by_sign();
-        let needed: [(&'static EvidenceTable, bool); 6] = [
-            (&page::CRAWL_RANK, false),
-            (&clip::CLIP, needs_clip),
-            (&clip::IMAGE_TEXT, false),
-            (
-                &sentence::SENTENCE,
-                topics.iter().any(|t| t.arguments.is_some()),
-            ),
-            (&sentiment::VADER, needs_sentiment),
-            (&sentiment::AFINN, needs_sentiment),
-        ];
-        let left_out = needed.into_iter().filter(|(_, is_needed)| !is_needed);
-        let left_out: Vec<&EvidenceTable> = left_out.map(|(table, _)| table).collect();
+        let mut channels: Vec<&dyn Channel> = vec![&Pages, &Ocr, &PictureChannel];
+        if needs_clip {
+            channels.push(&ImageTextVectors(Slot::First));
+        }
+        if topics.iter().any(|topic| topic.arguments.is_some()) {
+            channels.push(&SentenceVectors);
+        }
+        if needs_sentiment {
+            channels.extend([&VaderScores as &dyn Channel, &AfinnScores]);
+        }
         let read =
             |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, ImageEvidence)>> {
                 let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
                 let id = self.index.ids().get(*at).context("no such image")?;
-                Ok(ImageEvidence::read(store, id, &left_out)?.map(|image| (*at, image)))
+                Ok(ImageEvidence::read(store, id, &channels)?.map(|image| (*at, image)))
             };
         numbers
             .par_iter()

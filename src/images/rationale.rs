@@ -28,8 +28,8 @@ pub(super) fn of(image: &ImageEvidence, relevance: &Explanation) -> String {
             "by its pixels, the picture is close to the argument ({})",
             most.map_or("", Explanation::how)
         ),
-        Quoted::GivenCaption => said(what, "", &image.given.caption),
-        Quoted::GivenText => said(what, "", &image.given.text),
+        Quoted::GivenCaption => said(what, "", &image.evidence.given.caption),
+        Quoted::GivenText => said(what, "", &image.evidence.given.text),
         Quoted::PictureText => said(what, "", &image.ocr_text),
         Quoted::Page => said("its page", ", and says beside it", &image.near_text),
     }

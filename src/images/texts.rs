@@ -80,7 +80,7 @@ impl PoolTexts {
             // a thread takes several images at once, because waking it takes as long as preparing one
             .with_min_len(8)
             .map(|(image, _)| {
-                let lines = image.ocr_lines.as_deref().map(of_picture);
+                let lines = image.ocr_lines().map(of_picture);
                 let picture = match &lines {
                     Some(lines) => ocr_text(lines),
                     None => clauses(&image.ocr_text).into_owned(),

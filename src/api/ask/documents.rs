@@ -8,10 +8,11 @@ use riposte_eval::run::{ImageRunLine, TextRunLine};
 use super::{About, Argument, Image, Text};
 use crate::debate;
 use crate::debate::sheet::{DebateArgument, DebateSheet};
+use crate::evidence::PageEvidence;
 use crate::index::inverted::InvertedIndex;
 use crate::reading::clauses::is_question;
 use crate::report::words::{Marker, unquoted};
-use crate::runs::images::ImageRuns;
+use crate::runs::images::OpenImages;
 use crate::score::stance::probability;
 
 impl Image {
@@ -19,10 +20,10 @@ impl Image {
     pub(super) fn read(
         line: &ImageRunLine,
         explained: Option<&ExplainedImage>,
-        runs: &ImageRuns,
+        images: &OpenImages,
         words: &mut Marker,
     ) -> Result<Image> {
-        let extracted = runs.images.extracted();
+        let extracted = images.extracted();
         let evidence = extracted.extraction.store.read(&line.image)?;
         let found = evidence.as_ref().map(debate::image_sentences);
         let (mut text, mut place) = (String::new(), None);
@@ -37,13 +38,15 @@ impl Image {
             let found = best(words, sentences, |sentence| &sentence.text);
             (text, place) = (found.text, Some(found.place));
         }
-        let entries = &runs.images.collection.entries;
+        let entries = &images.collection.entries;
         let entry = entries.binary_search_by(|entry| entry.id.cmp(&line.image));
         let files = entry.map_or_else(
             |_| Vec::new(),
             |at| entries[at].list(&mut Vec::new()).images,
         );
-        let page = evidence.as_ref().and_then(|e| e.pages.first());
+        let page = evidence
+            .as_ref()
+            .and_then(|e| e.list::<PageEvidence>().first());
         Ok(Image {
             list: line.stance,
             rank: line.rank,

@@ -19,6 +19,7 @@ use super::view::{
     blocks_of, class, divide, facts, gauge, page_view,
 };
 use super::{CandidateRanks, ImageReportData, LOOK_ALIKES, LookAlike, LookAlikes, TopicPlan};
+use crate::evidence::ocr::OcrLine;
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::{Presence, nothing};
 use crate::score::relevance;
@@ -327,7 +328,7 @@ impl<'a> PageBuilder<'a> {
     }
 
     fn first_page(&self, id: &DocId) -> Option<&PageEvidence> {
-        self.evidence.get(id)?.pages.first()
+        self.evidence.get(id)?.list().first()
     }
 
     fn caption(&self, id: &DocId) -> String {
@@ -354,8 +355,8 @@ impl<'a> PageBuilder<'a> {
         let stance = self.lines(id).first().map(|line| line.stance);
         let pictures = self.pictures.get(id);
         let evidence = self.evidence.get(id);
-        let line_count = evidence.map_or(0, |evidence| evidence.ocr.len());
-        let pages = evidence.map_or(&[][..], |e| &e.pages);
+        let line_count = evidence.map_or(0, |evidence| evidence.list::<OcrLine>().len());
+        let pages = evidence.map_or(&[][..], Evidence::list::<PageEvidence>);
         let url = evidence.map_or("", |evidence| &evidence.url);
         let (gauges, formula, rows) = self.explanation(id, stance);
         let look_alikes = self.look_alikes.get(id).into_iter().flatten();

@@ -8,6 +8,7 @@ use super::super::pictures::PictureSource;
 use super::super::tree::{ExplanationRow, Gauge};
 use super::super::words::{MarkedSpan, Marker, shortened, three_decimals, web_address};
 use crate::evidence::ocr::{self, OcrLine};
+use crate::evidence::picture::PictureStatistics;
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::padding;
 use crate::score::stance::PROBABILITY;
@@ -265,7 +266,8 @@ pub(super) fn gauge(part: &Explanation) -> Option<Gauge> {
 
 /// The blocks of the lines of text that are shown of an image.
 pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<BlockView> {
-    let shown = evidence.ocr.get(..LINES).unwrap_or(&evidence.ocr);
+    let all = evidence.list::<OcrLine>();
+    let shown = all.get(..LINES).unwrap_or(all);
     let mut number = 0;
     ocr::blocks(shown)
         .map(|block| {
@@ -333,7 +335,7 @@ pub(super) fn page_view(page: &PageEvidence, marker: &mut Marker) -> PageView {
 
 /// The size and kind of an image, in words.
 pub(super) fn facts(evidence: &Evidence) -> Vec<String> {
-    let Some(picture) = &evidence.picture else {
+    let Some(picture) = evidence.get::<PictureStatistics>() else {
         return Vec::new();
     };
     vec![
