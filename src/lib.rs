@@ -47,6 +47,8 @@ pub mod directories;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod disk;
 #[cfg_attr(docsrs, doc(hidden))]
+pub mod events;
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod html;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod lazy;
@@ -88,9 +90,6 @@ pub mod score;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod systems;
-
-#[cfg_attr(docsrs, doc(hidden))]
-pub mod events;
 
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod files;
@@ -138,7 +137,7 @@ pub use api::{
     evaluate,
 };
 pub use collection::task::Task;
-pub use events::{Event, Note, NoteKind, Stage};
+pub use events::{Event, Fault, FaultKind, Note, NoteKind, Progress, RankingStep, Stage};
 pub use evidence::ocr::OcrLine;
 pub use riposte_eval::edition::Edition;
 pub use riposte_eval::topic::Topic;

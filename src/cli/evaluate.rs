@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use riposte_eval::compare::{ComparisonTable, PairwiseTests, TableFormat};
 use riposte_eval::images::ImageEvaluation;
 use riposte_eval::measure::Measure;
@@ -17,7 +17,7 @@ use super::faults::FaultLog;
 use super::notes::NotePrinter;
 use super::{print, terminal};
 use cells::{CellColumn, print_cells};
-use riposte::files::{check_distinct, check_writable};
+use riposte::files::{check_distinct, check_writable, write_atomically};
 use riposte::judge::evaluate;
 use riposte::judge::evaluate::{Detail, EvaluatedRun, EvaluatedRuns};
 use typed::{Format, PrintedAs};
@@ -43,8 +43,7 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
     let evaluation = evaluate::evaluate(&settings, &mut |event| notes.print(event))?;
     if let Some(file) = &args.prototext {
         let of_organisers = evaluation.of_organisers(settings.edition, "--prototext")?;
-        let writing = || format!("cannot write {}", file.display());
-        std::fs::write(file, of_organisers.prototext()).with_context(writing)?;
+        write_atomically(file, of_organisers.prototext().as_bytes())?;
     }
     match args.printed_as {
         Some(PrintedAs::Organisers) => {

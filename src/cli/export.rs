@@ -12,7 +12,7 @@ use riposte_eval::edition::Edition;
 use super::args::{CacheArgs, QUIET, Quiet, STORAGE};
 use super::faults::{FaultArgs, FaultLog};
 use super::notes::{NotePrinter, print_notes};
-use super::progress::{EventPrinter, StageProgress};
+use super::progress::EventPrinter;
 use super::text_args::INPUT;
 use super::{parse, print, shown};
 use riposte::evidence::store::{Store, exported_files};
@@ -128,12 +128,7 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     let store = open_store(&evidence, Store::open_or_read, &mut |event| {
         printer.print(event)
     })?;
-    let mut progress = StageProgress::new("rows exported", 0, args.quiet.is_some());
-    let exported = store.export(&args.output, &mut |table, done, total| {
-        progress.set_total(total as usize);
-        progress.show(done as usize, table.to_owned());
-    });
-    progress.end();
+    let exported = store.export(&args.output, &mut |event| printer.print(event));
     for (name, rows) in exported.context("no file was exported")? {
         let path = args.output.join(name);
         print(&format_args!("{}: {rows} rows\n", shown(&path)))?;

@@ -28,7 +28,7 @@ use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, Stance, TopicId};
 
-use crate::events::Note;
+use crate::events::{Event, OnEvent};
 use crate::evidence::Channel;
 use crate::evidence::clip::{ImageTextVectors, Slot};
 use crate::evidence::ocr::Ocr;
@@ -48,7 +48,6 @@ use crate::recipes::image_approach::{
 };
 use crate::score::signal::SignalNeed;
 use crate::score::{Opinion, RELEVANCE, explain_weighted_mean, weighted_mean};
-use crate::stopped::Stopped;
 use crate::texts::likeness::Arguments;
 use crate::topic::question::{self, Question, TopicParts};
 use embeddings::{Embeddings, TopicVectors};
@@ -107,12 +106,9 @@ pub struct ImageRanking {
     pub explained: Explanations<ExplainedImage>,
     /// Which of the listed images are about their topic.
     pub judged: JudgedTopics,
-    /// Notes for the user: short lists, channels that are off.
-    pub notes: Vec<Note>,
 }
 
-/// Ranks the images for the topics. `on_progress` receives the number of finished topics before each group of topics and at the end; if it
-/// returns `false`, ranking stops with an error.
+/// Ranks the images for the topics. `on_event` receives notes (short lists, channels that are off), and the number of finished topics.
 ///
 /// # Errors
 /// A store or a model fails, or ranking was stopped. The model outputs that were computed before are stored in every case.
@@ -123,18 +119,23 @@ pub fn rank(
     arguments: Option<Arguments>,
     topics: &[Topic],
     settings: &ImageRankingSettings,
-    on_progress: &mut dyn FnMut(usize) -> bool,
+    on_event: &mut OnEvent,
 ) -> Result<ImageRanking> {
     let mut ranking = ImageRanking {
         explained: Explanations::new(&settings.keep)?,
         ..ImageRanking::default()
     };
-    let notes = &mut ranking.notes;
-    let questions = read_questions(topics, settings, notes)?;
+    // a note that applies to every topic is shown once
+    let mut seen = HashSet::new();
+    let on_event: &mut OnEvent = &mut |event| match event {
+        Event::Note(note) if !seen.insert(note.clone()) => {}
+        other => on_event(other),
+    };
+    let questions = read_questions(topics, settings, on_event)?;
     let mut embeddings =
-        Embeddings::of_questions(store, reader, topics, &questions, settings, notes)?;
+        Embeddings::of_questions(store, reader, topics, &questions, settings, on_event)?;
     if let Some(arguments) = arguments {
-        embeddings.add_arguments(&arguments, &questions, store, reader, notes, on_progress)?;
+        embeddings.add_arguments(&arguments, &questions, store, reader, on_event)?;
     }
     let ranker = Ranker::new(index, store, settings, &embeddings)?;
     let tasks: Vec<TopicTask> = topics
@@ -154,18 +155,16 @@ pub fn rank(
         let mut cosines = signals::read(store, index.ids(), tasks, relevance)?;
         let groups = tasks.chunks(TOPICS_AT_ONCE);
         for (group, cosines) in groups.zip(cosines.chunks_mut(TOPICS_AT_ONCE)) {
-            ensure!(on_progress(done), Stopped::Models);
-            ranker.rank(group, cosines, reader, &mut ranking)?;
+            on_event(Event::progress(done, topics.len()));
+            reader.check_stopped()?;
+            ranker.rank(group, cosines, reader, &mut ranking, on_event)?;
             done += group.len();
         }
     }
-    on_progress(topics.len());
-    ranking
-        .notes
-        .extend(reader.note_of_damage().map(Note::from));
-    // a note that applies to every topic is shown once
-    let mut seen = HashSet::new();
-    ranking.notes.retain(|note| seen.insert(note.clone()));
+    on_event(Event::progress(topics.len(), topics.len()));
+    (reader.note_of_damage().map(Event::note))
+        .into_iter()
+        .for_each(on_event);
     Ok(ranking)
 }
 
@@ -173,7 +172,7 @@ pub fn rank(
 fn read_questions(
     topics: &[Topic],
     settings: &ImageRankingSettings,
-    notes: &mut Vec<Note>,
+    on_event: &mut OnEvent,
 ) -> Result<Vec<Question>> {
     let mut questions: Vec<Question> = topics
         .iter()
@@ -182,17 +181,20 @@ fn read_questions(
     for (topic, question) in topics.iter().zip(&questions) {
         let candidates = settings.candidates.as_ref();
         if candidates.is_some_and(|all| all.of(&topic.id).is_none_or(BTreeSet::is_empty)) {
-            notes.push(format!("topic {} has no candidate to re-rank", topic.id).into());
+            on_event(Event::note(format!(
+                "topic {} has no candidate to re-rank",
+                topic.id
+            )));
         }
         if settings.approach.form == ListForm::Stances && question.counter_claim.is_empty() {
             let text = format!(
                 "topic {} ({:?}) is an open question: there is no claim that images could support or attack",
                 topic.id, topic.title
             );
-            notes.push(text.into());
+            on_event(Event::note(text));
         }
     }
-    query::process(&mut questions, &settings.approach.query, notes)?;
+    query::process(&mut questions, &settings.approach.query, on_event)?;
     Ok(questions)
 }
 
@@ -289,6 +291,7 @@ impl<'a> Ranker<'a> {
         cosines: &mut [Cosines],
         reader: &mut Reader,
         ranking: &mut ImageRanking,
+        on_event: &mut OnEvent,
     ) -> Result<()> {
         let store = self.store.open_to_read()?;
         if self.settings.approach.stance == StanceRecipe::Crawl {
@@ -297,7 +300,7 @@ impl<'a> Ranker<'a> {
                 let members = self.members(topic);
                 let ids = self.index.ids();
                 let scored = lists::crawl_scores(&self.crawl, topic, ids, &members);
-                self.select(task, scored, &store, ranking)?;
+                self.select(task, scored, &store, ranking, on_event)?;
             }
             return Ok(());
         }
@@ -311,7 +314,7 @@ impl<'a> Ranker<'a> {
             })
             .collect::<Result<Vec<Pool>>>()?;
         for (task, scored) in tasks.iter().zip(self.score(tasks, pools, reader)?) {
-            self.select(task, scored, &store, ranking)?;
+            self.select(task, scored, &store, ranking, on_event)?;
         }
         Ok(())
     }
@@ -323,6 +326,7 @@ impl<'a> Ranker<'a> {
         scored: Vec<ScoredImage>,
         store: &Store,
         ranking: &mut ImageRanking,
+        on_event: &mut OnEvent,
     ) -> Result<()> {
         let topic = task.topic;
         let vector = task.vectors.words.as_deref();
@@ -330,7 +334,7 @@ impl<'a> Ranker<'a> {
         let judge = |listed: &mut dyn Iterator<Item = &DocId>| {
             presence::of_images(topic, listed, store, vector)
         };
-        select_lists(task, scored, self.settings, ranking, judge)
+        select_lists(task, scored, self.settings, ranking, on_event, judge)
     }
 
     /// Scores the candidates of a group of topics.

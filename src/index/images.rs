@@ -12,13 +12,12 @@ use sha2::{Digest, Sha256};
 use super::analyzer::{Analyzer, Fold, Stemmer, StopList};
 pub use super::inverted::ImageField as Field;
 use super::inverted::update::{LockedIndex, PendingUpdate, open_unlocked};
-use super::inverted::{
-    Document, IndexEvent, IndexKind, IndexingBudget, InvertedIndex, checksum, join,
-};
+use super::inverted::{Document, IndexKind, IndexingBudget, InvertedIndex, checksum, join};
 use super::search::QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
 use crate::disk::hex;
+use crate::events::{Event, OnEvent};
 use crate::evidence::clip::Slot;
 use crate::evidence::ocr::{Ocr, OcrLine};
 use crate::evidence::page::Pages;
@@ -67,7 +66,7 @@ pub fn open(
     dir: &Path,
     analyzer: &Analyzer,
     effort: IndexingBudget,
-    on_event: &mut dyn FnMut(IndexEvent),
+    on_event: &mut OnEvent,
 ) -> Result<(InvertedIndex, IndexChanges)> {
     let (locked, index) = LockedIndex::open(dir, IndexKind::Images, analyzer, on_event)?;
     bring_up_to_date(store, &locked, index, effort, on_event)
@@ -109,7 +108,7 @@ fn bring_up_to_date(
     locked: &LockedIndex,
     index: Option<InvertedIndex>,
     effort: IndexingBudget,
-    on_event: &mut dyn FnMut(IndexEvent),
+    on_event: &mut OnEvent,
 ) -> Result<(InvertedIndex, IndexChanges)> {
     let indexed: HashMap<&str, u64> = index.iter().flat_map(InvertedIndex::checksums).collect();
     let mut stored = store.text_hashes()?;
@@ -189,7 +188,7 @@ fn index_documents(
     update: &PendingUpdate,
     is_wanted: &(impl Fn(&str, u64) -> bool + Sync),
     threads: usize,
-    on_event: &mut dyn FnMut(IndexEvent),
+    on_event: &mut OnEvent,
 ) -> Result<Vec<u64>> {
     let next = AtomicUsize::new(0);
     let mut hashes = vec![Vec::new(); batches.len()];
@@ -224,14 +223,11 @@ fn index_documents(
         drop(sender);
         let mut documents = 0;
         for (at, read) in done {
-            documents += read.len() as u64;
+            documents += read.len();
             if let Some(slot) = hashes.get_mut(at) {
                 *slot = read;
             }
-            on_event(IndexEvent::Progress {
-                documents,
-                faults: 0,
-            });
+            on_event(Event::progress(documents, 0));
         }
         join(workers)
     })?;

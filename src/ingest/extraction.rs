@@ -349,12 +349,8 @@ impl Extraction {
         let images = collection.entries.len();
         let total = extent.limit.unwrap_or(usize::MAX).min(images);
         run_stage(Stage::Extraction, total, on_event, |on_event| {
-            let on_progress = &mut |progress: extract::ExtractionProgress| {
-                // the total is smaller than the one above if the extent is a shard
-                on_event(Event::progress(progress.done, progress.total));
-            };
             let (store, tools) = (&mut self.store, &self.tools);
-            extract::extract(collection, store, tools, extent, stop, on_progress)
+            extract::extract(collection, store, tools, extent, stop, on_event)
         })
     }
 }

@@ -25,7 +25,7 @@ use super::service::SearchEngine;
 use crate::collection::texts::open_collection;
 use crate::debate::PER_SIDE;
 use crate::debate::sheet::DebateSheet;
-use crate::events::{Event, OnEvent, Stage, of_approach, run_stage};
+use crate::events::{Event, OnEvent, RankingStep, Stage, of_approach, run_stage};
 use crate::evidence::sentence::Sentences;
 use crate::files::RUN_FILE;
 use crate::files::explanations::Explanations;
@@ -35,7 +35,6 @@ use crate::index::wordnet::WordNet;
 use crate::lazy::Lazy;
 use crate::presence::JudgedTopics;
 use crate::reading::cross::CrossEncoder;
-use crate::reading::ranking_steps::RankingStep;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::{self, Reader};
 use crate::recipes::NamedApproach;
@@ -325,7 +324,7 @@ impl OpenTexts {
                 if !damage.is_replaceable() {
                     return Err(damage.into());
                 }
-                on_event(Event::Index(inverted::IndexEvent::Damaged(damage.what())));
+                on_event(damage.note());
                 self.ranked(topics, settings, true, stop, on_event)
                     .context(damage.to_string())
             }
@@ -465,29 +464,22 @@ impl OpenTexts {
                 clusters: clusters.as_ref(),
                 cut_texts: BTreeMap::new(),
             };
-            let on_progress = &mut |done, outputs| {
-                on_event(Event::Progress {
-                    done,
-                    total,
-                    outputs,
-                });
-            };
             rank::run(
                 topics,
                 sources,
                 ranking,
                 tag,
                 stop,
-                on_progress,
-                |topic, sources, ranking, on_outputs| {
+                on_event,
+                |topic, sources, ranking, on_event| {
                     match task {
                         TextTask::Controversial => {
                             let explained = &mut ranking.explained;
-                            controversial::explain_stances(topic, sources, explained, on_outputs)?;
+                            controversial::explain_stances(topic, sources, explained, on_event)?;
                         }
                         TextTask::Comparative if settings.stances => {
                             return comparative::stances(
-                                topic, sources, approach, ranking, on_outputs,
+                                topic, sources, approach, ranking, on_event,
                             );
                         }
                         TextTask::Comparative | TextTask::Rank => {}

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 
-use riposte::{Approach, Collection, Error, Event, Stage, Task, TextTask};
+use riposte::{Approach, Collection, Error, Event, Progress, Stage, Task, TextTask};
 use tempfile::TempDir;
 
 use crate::support::files::{below, copy, text};
@@ -184,17 +184,18 @@ fn a_ranking_stops_when_its_events_are_answered_with_break_and_goes_on_later() {
         let collection = open(task);
         let approach = Approach::named(task, "riposte").unwrap();
         let mut in_ranking = false;
-        let stopped = collection.request(approach.clone()).rank(|event| {
-            if let Event::Started { stage, .. } = event {
-                in_ranking = stage == Stage::Ranking;
-            }
-            match event {
-                Event::Progress { .. } if in_ranking || task == Task::Images => {
+        let stopped = collection
+            .request(approach.clone())
+            .rank(|event| match event {
+                Event::Progress(Progress::Started { stage, .. }) => {
+                    in_ranking = stage == Stage::Ranking;
+                    ControlFlow::Continue(())
+                }
+                Event::Progress(Progress::Items { .. }) if in_ranking || task == Task::Images => {
                     ControlFlow::Break(())
                 }
                 _ => ControlFlow::Continue(()),
-            }
-        });
+            });
         assert!(matches!(stopped, Err(Error::Stopped)), "{task:?}");
         let ranking = collection
             .request(approach)

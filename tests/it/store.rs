@@ -102,15 +102,9 @@ fn record(c: &mut Chance, n: usize) -> NewEvidence {
         let value = AfinnValence { sum: 2.0, words: 3 };
         afinn.push(PartValue { page, part, value });
     }
-    let fault = Fault {
-        kind: FaultKind::Page,
-        path: PathBuf::from(format!("page {n}")),
-        line: None,
-        what: "broken".to_owned(),
-        document: Some(DocId(format!("I{n:016x}"))),
-        transient: None,
-        lacks_page: false,
-    };
+    let path = PathBuf::from(format!("page {n}"));
+    let fault = Fault::in_file(FaultKind::Page, &path, "broken");
+    let fault = fault.of(&DocId(format!("I{n:016x}")));
     let mut made = CHANNELS
         .iter()
         .map(|channel| (channel.name(), made(channel.name())))

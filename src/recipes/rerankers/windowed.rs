@@ -27,7 +27,7 @@ impl Reranker for SentenceCosine {
 
     fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
         assess(documents, |topic, windows| {
-            cosines(reading.reader, topic, windows, reading.on_progress)
+            cosines(reading.reader, topic, windows, reading.on_event)
         })
     }
 }
@@ -53,7 +53,7 @@ impl Reranker for CrossEncoderScore {
 
     fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
         assess(documents, |topic, windows| {
-            (reading.reader).cross_scores(topic, windows, reading.on_progress)
+            (reading.reader).cross_scores(topic, windows, reading.on_event)
         })
     }
 }
