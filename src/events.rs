@@ -160,6 +160,7 @@ impl RankingStep {
 }
 
 /// Something that the user should know, such as a channel that is off.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
     /// What it is about.

@@ -14,7 +14,7 @@ use riposte_eval::measure::Measure;
 use riposte_eval::{MeasureValues, escaped, escaped_lines};
 
 use super::faults::FaultLog;
-use super::notes::NotePrinter;
+use super::progress::EventPrinter;
 use super::{print, terminal};
 use cells::{CellColumn, print_cells};
 use riposte::files::{check_distinct, check_writable, write_atomically};
@@ -39,7 +39,7 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
         inputs.extend(settings.judgements.iter().map(Path::new));
         check_distinct(&[("--prototext", file)], &inputs)?;
     }
-    let mut notes = NotePrinter(FaultLog::unlisted());
+    let mut notes = EventPrinter::of_notes(FaultLog::unlisted());
     let evaluation = evaluate::evaluate(&settings, &mut |event| notes.print(event))?;
     if let Some(file) = &args.prototext {
         let of_organisers = evaluation.of_organisers(settings.edition, "--prototext")?;

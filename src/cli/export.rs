@@ -11,7 +11,7 @@ use riposte_eval::edition::Edition;
 
 use super::args::{CacheArgs, QUIET, Quiet, STORAGE};
 use super::faults::{FaultArgs, FaultLog};
-use super::notes::{NotePrinter, print_notes};
+use super::notes::print_notes;
 use super::progress::EventPrinter;
 use super::text_args::INPUT;
 use super::{parse, print, shown};
@@ -85,7 +85,7 @@ fn export_run(args: &ExportRunArgs) -> Result<u8> {
         edition: args.edition,
         all_judged: args.all_judged,
     };
-    let mut notes = NotePrinter(args.faults.log(Some(&args.output), false));
+    let mut notes = EventPrinter::of_notes(args.faults.log(Some(&args.output), false));
     let exported = export::run(&settings, &mut |event| notes.print(event))?;
     let files = exported.files.iter();
     let paths: Vec<PathBuf> = files.map(|file| args.output.join(file.name)).collect();

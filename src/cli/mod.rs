@@ -274,7 +274,7 @@ pub fn say_line(line: &str) {
 }
 
 /// Shows the progress of a download, which `--quiet` turns off.
-fn download_printer(quiet: bool) -> impl FnMut(riposte::Event) {
+fn download_printer(quiet: bool) -> impl FnMut(riposte::events::Event) {
     let quiet = quiet.then_some(args::Quiet::Progress);
     let mut printer = progress::EventPrinter::new(quiet, faults::FaultLog::unlisted());
     move |event| printer.print(event)

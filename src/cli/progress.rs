@@ -11,8 +11,8 @@ use indicatif::{
 use super::args::Quiet;
 use super::faults::FaultLog;
 use super::notes::note;
+use riposte::events::{Event, Progress, RankingStep, Stage};
 use riposte::threads;
-use riposte::{Event, Progress, RankingStep, Stage};
 
 /// The time between two lines if stderr is not a terminal: about a stage, and about a file.
 const LINE_INTERVALS: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(10)];
@@ -94,7 +94,8 @@ impl StageProgress {
     fn set_total(&mut self, done: u64, total: u64) {
         if self.is_transfer {
             if !self.estimates || total != self.total() || done < self.bar.position() {
-                self.began = (Instant::now(), done);
+                self.last_line = Instant::now();
+                self.began = (self.last_line, done);
                 self.estimates = true;
                 set_template(&self.bar, TRANSFER);
             }
@@ -237,6 +238,11 @@ impl EventPrinter {
         }
     }
 
+    /// Prints notes and faults, but no progress.
+    pub(super) fn of_notes(faults: FaultLog) -> Self {
+        EventPrinter::new(Some(Quiet::Progress), faults)
+    }
+
     /// Writes the list of faults, and prints their number. Returns the exit code.
     ///
     /// # Errors
@@ -248,11 +254,7 @@ impl EventPrinter {
     pub fn print(&mut self, event: Event) {
         match event {
             Event::Note(note) => self.note(&note.text),
-            Event::Fault(fault) => {
-                if self.faults.add(&fault) {
-                    self.say(&fault.to_string());
-                }
-            }
+            Event::Fault(fault) if self.faults.add(&fault) => self.say(&fault.to_string()),
             Event::Progress(progress) => self.show(progress),
             _ => {}
         }

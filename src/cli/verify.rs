@@ -11,7 +11,7 @@ use riposte_eval::verify::{Finding, Severity, is_valid};
 use serde_json::{Value, json};
 
 use super::faults::FaultLog;
-use super::notes::NotePrinter;
+use super::progress::EventPrinter;
 use super::{parse, print, print_json, terminal};
 use riposte::collection::task::Task;
 use riposte::files::{check_distinct, check_once, check_writable, named_run, write_atomically};
@@ -74,7 +74,7 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         topics: args.topics.clone(),
         all: args.verbose,
     };
-    let mut notes = NotePrinter(FaultLog::unlisted());
+    let mut notes = EventPrinter::of_notes(FaultLog::unlisted());
     let mut verifier = Verifier::new(&settings, &mut |event| notes.print(event))?;
     let mut all_valid = true;
     for run in &args.runs {
