@@ -50,8 +50,10 @@ mod tests {
         CollectionSource::new(session, Path::new("a"))
     }
 
+    type Change = fn(&mut CollectionSource);
+
     /// A change of each setting of a user that changes what is opened.
-    const CHANGES: [(&str, fn(&mut CollectionSource)); 18] = [
+    const CHANGES: [(&str, Change); 18] = [
         ("input", |of| of.input = "b".into()),
         ("limit", |of| of.limit = Some(3)),
         ("rehash", |of| of.rehash = true),
