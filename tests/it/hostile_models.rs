@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use image::RgbImage;
+use onnx_writer::{self as onnx, GraphWriter, ProtobufMessage, ints, numbers};
 use riposte::evidence::clip::Clip;
 use riposte::evidence::ocr::backend::PartRuntime;
 use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
 use riposte_nn::conv::NumericMode;
-use riposte_nn::onnx_writer::{self as onnx, GraphWriter, ProtobufMessage, ints, numbers};
 use riposte_nn::transformer::EncoderBackend;
 use serde_json::{Value, json};
 

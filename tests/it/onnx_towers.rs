@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use image::RgbImage;
+use onnx_writer::{GraphWriter, numbers};
 use riposte::evidence::clip::Clip;
 use riposte_nn::conv::Numeric;
-use riposte_nn::onnx_writer::{GraphWriter, numbers};
 use riposte_nn::transformer::EncoderBackend;
 use serde_json::json;
 use tempfile::TempDir;

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use riposte_nn::conv::{BufferPool, CompileExtent, FeatureMap, NumericMode, compile};
-//! use riposte_nn::onnx_writer::{GraphWriter, ints};
+//! use onnx_writer::{GraphWriter, ints}; // from tests/onnx-writer in the repository
 //!
 //! // a network that finds edges from left to right: usually it comes from a file
 //! let onnx = GraphWriter::default()
@@ -46,7 +46,6 @@ pub mod conv;
 mod error;
 pub mod limits;
 pub mod onnx;
-pub mod onnx_writer;
 pub mod sentence;
 pub mod tokens;
 pub mod towers;

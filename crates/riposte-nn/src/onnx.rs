@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn networks_are_well_formed_and_their_beginnings_are_not() {
-        let bytes = crate::onnx_writer::recogniser().model();
+        let bytes = onnx_writer::recogniser().model();
         check(&bytes).unwrap();
         for length in (1..bytes.len()).step_by(11) {
             // between the fields of the model, a beginning is well-formed

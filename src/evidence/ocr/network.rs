@@ -460,7 +460,7 @@ mod tests {
     fn labels_that_are_kept_share_the_probability_whichever_runtime_computes_them() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rec.onnx");
-        std::fs::write(&path, riposte_nn::onnx_writer::recogniser().model()).unwrap();
+        std::fs::write(&path, onnx_writer::recogniser().model()).unwrap();
         let all = steps(&Network::load("toy", &path, NumericMode::Float).unwrap());
         assert_eq!(all[0].len(), 12);
         let kept = vec![0, 7, 3, 11];

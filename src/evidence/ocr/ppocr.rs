@@ -236,7 +236,7 @@ fn alphabet_of(recogniser: &Model) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use riposte_nn::onnx_writer::recogniser_of;
+    use onnx_writer::recogniser_of;
 
     use super::*;
 

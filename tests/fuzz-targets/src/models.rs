@@ -7,7 +7,6 @@ use riposte::evidence::ocr::backend::PartRuntime;
 use riposte::evidence::ocr::{PpOcr, Script, TextReader};
 use riposte::evidence::sentence::Sentences;
 use riposte_nn::conv::NumericMode;
-use riposte_nn::onnx_writer;
 use riposte_nn::transformer::EncoderBackend;
 
 const DETECTOR: &[u8] = include_bytes!("../../../src/evidence/ocr/reference/convnet-detector.onnx");

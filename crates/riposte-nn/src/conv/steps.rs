@@ -276,7 +276,7 @@ mod tests {
     use super::super::tests::map;
     use super::super::{CompileExtent, NumericMode, compile};
     use super::*;
-    use crate::onnx_writer::{GraphWriter, ints, numbers};
+    use onnx_writer::{GraphWriter, ints, numbers};
 
     /// A network whose maps are too large for the cache if the image has 300 × 300 pixels: three convolutions, with a gate from a mean between the last two.
     fn network(mode: NumericMode) -> ConvNet {

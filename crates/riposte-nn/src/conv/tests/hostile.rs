@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{cases, map};
 use crate::conv::{BufferPool, CompileExtent, FeatureMap, NumericMode, compile, usual_or_miri};
 use crate::error::Result;
-use crate::onnx_writer::{GraphWriter, ProtobufMessage, int, ints, numbers, text};
+use onnx_writer::{GraphWriter, ProtobufMessage, int, ints, numbers, text};
 
 /// The image on which each graph is run.
 fn image() -> FeatureMap {

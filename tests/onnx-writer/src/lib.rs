@@ -1,4 +1,4 @@
-//! Writes ONNX files, valid and hostile ones, as protocol buffers: for examples and tests, which need networks of a few operators.
+//! Writes ONNX files, valid and hostile ones, as protocol buffers: for tests, which need networks of a few operators.
 //!
 //! Nothing is checked. What is written in a wrong order, or with wrong sizes, is a damaged model.
 
