@@ -9,9 +9,9 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use riposte_eval::compare::{ComparisonTable, PairwiseTests, TableFormat};
-use riposte_eval::images::ImageEvaluation;
 use riposte_eval::measure::Measure;
-use riposte_eval::{MeasureValues, escaped, escaped_lines};
+use riposte_eval::printed::{image_tables, stance_tables};
+use riposte_eval::{MeasureValues, escaped_lines};
 
 use super::faults::FaultLog;
 use super::progress::EventPrinter;
@@ -79,7 +79,7 @@ fn print_evaluation(
         && let [Detail::Images(evaluation)] = run.details.as_slice()
         && format == TableFormat::Text
     {
-        return print_image_run(args, run, evaluation);
+        return print(&image_tables(&run.path, evaluation, args.by_topic));
     }
     let columns = columns.into_iter();
     let columns = columns.map(|(qrels, measure)| match judgements.len() {
@@ -129,22 +129,6 @@ fn check_test(args: &EvaluateArgs, columns: &[CellColumn], runs: &[EvaluatedRun]
     Ok(())
 }
 
-/// Prints a single image run in the layout of the organisers' tables.
-fn print_image_run(
-    args: &EvaluateArgs,
-    run: &EvaluatedRun,
-    evaluation: &ImageEvaluation,
-) -> Result<()> {
-    let path = run.path.to_string_lossy();
-    print(&format_args!("{}\n", escaped(&path)))?;
-    print(&escaped_lines(&evaluation.to_string()))?;
-    if args.by_topic {
-        let by_topic = evaluation.by_topic().to_string();
-        print(&format_args!("\n{}", escaped_lines(&by_topic)))?;
-    }
-    Ok(())
-}
-
 /// Prints the table, and below it `explanations` of its measures.
 fn print_table(
     args: &EvaluateArgs,
@@ -177,15 +161,7 @@ fn print_table(
     }
     let has_details = table.format == TableFormat::Text && runs.len() <= DETAILED_RUNS;
     for run in runs.iter().filter(|_| has_details) {
-        for detail in &run.details {
-            if let Detail::Stances { qrels, all, first } = detail {
-                let name = &run.name;
-                print(&format_args!("\n{name}, {qrels}, all results\n{all}"))?;
-                print(&format_args!(
-                    "\n{name}, {qrels}, first five results of each topic\n{first}"
-                ))?;
-            }
-        }
+        print(&stance_tables(&run.name, &run.details))?;
     }
     if args.by_topic {
         for row in 0..runs.len() {

@@ -1,12 +1,12 @@
 //! `verify`: checks runs against the rules of a task.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use riposte_eval::edition::{EDITIONS, Edition};
 use riposte_eval::escaped;
+use riposte_eval::printed::finding_lines;
 use riposte_eval::verify::{Finding, Severity, is_valid};
 use serde_json::{Value, json};
 
@@ -16,9 +16,6 @@ use super::{parse, print, print_json, terminal};
 use riposte::collection::task::Task;
 use riposte::files::{check_distinct, check_once, check_writable, named_run, write_atomically};
 use riposte::judge::verify::{VerificationSettings, VerifiedRun, Verifier};
-
-/// Number of findings of each kind that are printed without `--verbose`.
-const PRINTED: usize = 5;
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
@@ -111,25 +108,8 @@ fn print_verdict(args: &VerifyArgs, run: &Path, verdict: &VerifiedRun) -> Result
 
 /// Prints the findings about a run, which is named in each line.
 fn print_findings(run: &str, findings: &[Finding], all: bool) -> Result<()> {
+    print(&finding_lines(run, findings, all))?;
     let run = escaped(run);
-    let mut seen = BTreeMap::new();
-    for finding in findings {
-        let count = seen.entry((finding.severity, finding.rule)).or_insert(0);
-        *count += 1;
-        if all || *count <= PRINTED {
-            let finding = finding.to_string();
-            print(&format_args!("{run}: {}\n", escaped(&finding)))?;
-        }
-    }
-    let more: usize = seen
-        .values()
-        .map(|n: &usize| n.saturating_sub(PRINTED))
-        .sum();
-    if more > 0 && !all {
-        print(&format_args!(
-            "{run}: {more} more of these kinds (--verbose prints them)\n"
-        ))?;
-    }
     let is_refused = findings.iter().any(|f| f.severity == Severity::Tira);
     let verdict = match (is_valid(findings), is_refused) {
         (false, _) => terminal::painted("NOT valid", |style| style.red()),

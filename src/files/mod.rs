@@ -7,13 +7,13 @@ pub mod explanations;
 pub mod metadata;
 pub mod stdin;
 
-use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::edition::{EDITIONS, Edition};
+use riposte_eval::lines::decoded;
+pub(crate) use riposte_eval::printed::run_names;
 use riposte_eval::qrels::{self, GradedQrels, Qrels};
 use riposte_eval::topic::Topic;
 use riposte_eval::{LineError, escaped, run};
@@ -236,25 +236,6 @@ pub(crate) fn names_of_runs(runs: &[NamedRun]) -> Vec<String> {
         .collect()
 }
 
-/// The file names of the runs, or the last components of their paths that make them distinct.
-pub(crate) fn run_names(runs: &[PathBuf]) -> Vec<String> {
-    let depth = runs.iter().map(|run| run.components().count()).max();
-    let last_components = |run: &PathBuf, count: usize| {
-        let all: Vec<_> = run.components().collect();
-        let last: PathBuf = all[all.len().saturating_sub(count)..].iter().collect();
-        escaped(&last.to_string_lossy()).to_string()
-    };
-    for count in 1..depth.unwrap_or(1) {
-        let names: Vec<String> = runs.iter().map(|run| last_components(run, count)).collect();
-        if names.iter().collect::<HashSet<_>>().len() == names.len() {
-            return names;
-        }
-    }
-    runs.iter()
-        .map(|run| escaped(&run.to_string_lossy()).to_string())
-        .collect()
-}
-
 /// Reads a run: its path and its bytes. `run`, which can have a name ([`named_run`]), is a file, `-` for standard input or, as on TIRA, a directory with
 /// a run.txt, possibly in a directory named output. As in the organisers' scripts, a .txt file with another name is used if it is the only one.
 pub(crate) fn read_run(run: &Path, stdin: &Stdin) -> Result<(PathBuf, Vec<u8>)> {
@@ -401,19 +382,4 @@ pub fn is_only_run(word: &str, stdin: &Stdin) -> bool {
 /// Decodes UTF-8. Each invalid byte becomes a private character of its own, so that ids with different bytes stay different.
 pub(crate) fn decode(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| decoded(error.as_bytes()).into_owned())
-}
-
-/// As [`decode`].
-pub(crate) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
-    const FIRST: u32 = 0x10_F700;
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        return Cow::Borrowed(text);
-    }
-    let mut text = String::new();
-    for part in bytes.utf8_chunks() {
-        text.push_str(part.valid());
-        let invalid = part.invalid().iter();
-        text.extend(invalid.filter_map(|byte| char::from_u32(FIRST + u32::from(*byte))));
-    }
-    Cow::Owned(text)
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 use riposte_eval::edition::Edition;
+use riposte_eval::lines::decoded;
 use riposte_eval::measure::{self, Measure};
 use riposte_eval::qrels::Qrels;
 use riposte_eval::verify::RunKind;
@@ -17,9 +18,7 @@ use riposte_eval::{
 use crate::collection::FaultKind;
 use crate::events::{Event, OnEvent};
 use crate::files::stdin::Stdin;
-use crate::files::{
-    NamedRun, decoded, names_of_runs, read_judgements, read_run, report_broken_lines,
-};
+use crate::files::{NamedRun, names_of_runs, read_judgements, read_run, report_broken_lines};
 use crate::wording::nearest;
 
 pub use riposte_eval::Detail;

@@ -35,7 +35,7 @@
 //! | is one better? | [`compare`]: tables, confidence intervals, paired tests of two or all runs, effect sizes |
 //! | what do other evaluators read? | [`plain`] |
 //! | why is a document ranked there? | [`explanation`], and [`explained`] for its file |
-//! | what the program riposte uses, too | [`objects`] in the titles of comparative questions, [`lines`] of JSON, numbers by [`chance`] |
+//! | what the program riposte uses, too | [`objects`] in the titles of comparative questions, [`lines`] of JSON, numbers by [`chance`], what is [`printed`] of a run |
 //!
 //! Measures have the names and the values of [ir_measures](https://ir-measur.es) and trec_eval; `nDCG(touche=2021)@5` is that of the organisers' script.
 //!
@@ -65,6 +65,7 @@ pub mod lines;
 pub mod measure;
 pub mod objects;
 pub mod plain;
+pub mod printed;
 pub mod qrels;
 mod ranx;
 pub mod run;

@@ -1,5 +1,6 @@
 //! Reads and writes texts line by line.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -70,6 +71,21 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
 
         json.deserialize_map(ObjectVisitor(PhantomData))
     }
+}
+
+/// Decodes UTF-8. Each invalid byte becomes a private character of its own, so that ids with different bytes stay different.
+pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    const FIRST: u32 = 0x10_F700;
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::new();
+    for part in bytes.utf8_chunks() {
+        text.push_str(part.valid());
+        let invalid = part.invalid().iter();
+        text.extend(invalid.filter_map(|byte| char::from_u32(FIRST + u32::from(*byte))));
+    }
+    Cow::Owned(text)
 }
 
 /// The lines that are not blank, with their numbers from 1. A byte order mark is skipped.

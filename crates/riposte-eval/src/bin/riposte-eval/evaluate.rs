@@ -2,7 +2,6 @@
 
 mod table;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -11,7 +10,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use riposte_eval::compare::{Correction, SignificanceTest};
 use riposte_eval::edition::Edition;
 use riposte_eval::limits::{MAX_COMPARED, MAX_RUN_BYTES};
+use riposte_eval::lines::decoded;
 use riposte_eval::measure::{Measure, NAMES};
+use riposte_eval::printed::run_names;
 use riposte_eval::qrels::{Qrels, are_of_touche, read as read_qrels};
 use riposte_eval::verify::RunKind;
 use riposte_eval::{Error, JudgedBy, RunEvaluation, escaped, evaluate_by};
@@ -135,8 +136,9 @@ impl EvaluateArgs {
         });
         let judged_by: Vec<JudgedBy> = judged_by.collect();
         let mut runs = Vec::new();
-        for (path, name) in self.runs.iter().zip(names_of(&self.runs)) {
-            let run = files::decoded(&files::read(path, MAX_RUN_BYTES)?);
+        for (path, name) in self.runs.iter().zip(run_names(&self.runs)) {
+            let bytes = files::read(path, MAX_RUN_BYTES)?;
+            let run = decoded(&bytes);
             check_kind(path, &run, &judgements)?;
             let evaluation = evaluate_by(&run, &judged_by, self.edition);
             is_good &= report_lines(path, &evaluation.errors) && evaluation.is_judged;
@@ -155,7 +157,8 @@ impl EvaluateArgs {
 
     /// Reads a file of judgements. `is_good` becomes false if a line cannot be read.
     fn judgements(&self, path: &Path, is_good: &mut bool) -> Result<Judgements> {
-        let text = files::decoded(&files::read(path, MAX_RUN_BYTES)?);
+        let bytes = files::read(path, MAX_RUN_BYTES)?;
+        let text = decoded(&bytes);
         let (qrels, errors) = read_qrels(&text);
         *is_good &= report_lines(path, &errors);
         let file = path.display();
@@ -224,24 +227,4 @@ fn check_computed(word: &str, judgements: &[Judgements]) -> Result<()> {
         bail!("{word} cannot be computed from these judgements");
     }
     Ok(())
-}
-
-/// The file names of the runs, or as many of the last components of their paths as make them distinct.
-fn names_of(runs: &[PathBuf]) -> Vec<String> {
-    let last = |run: &PathBuf, count: usize| {
-        let all: Vec<_> = run.components().collect();
-        let last: PathBuf = all[all.len().saturating_sub(count)..].iter().collect();
-        escaped(&last.to_string_lossy()).to_string()
-    };
-    let depth = runs.iter().map(|run| run.components().count()).max();
-    for count in 1..depth.unwrap_or(1) {
-        let names: Vec<String> = runs.iter().map(|run| last(run, count)).collect();
-        if names.iter().collect::<HashSet<_>>().len() == names.len() {
-            return names;
-        }
-    }
-    let whole = runs
-        .iter()
-        .map(|run| escaped(&run.to_string_lossy()).to_string());
-    whole.collect()
 }

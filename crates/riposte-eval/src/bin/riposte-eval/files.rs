@@ -72,15 +72,3 @@ fn unpacked(mut file: impl Read, most: u64) -> Result<Vec<u8>> {
     );
     Ok(bytes)
 }
-
-/// Decodes UTF-8. Each invalid byte becomes a private character of its own, so that ids with different bytes stay different.
-pub(crate) fn decoded(bytes: &[u8]) -> String {
-    const FIRST: u32 = 0x10_F700;
-    let mut text = String::new();
-    for part in bytes.utf8_chunks() {
-        text.push_str(part.valid());
-        let invalid = part.invalid().iter();
-        text.extend(invalid.filter_map(|byte| char::from_u32(FIRST + u32::from(*byte))));
-    }
-    text
-}

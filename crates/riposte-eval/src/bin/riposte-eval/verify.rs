@@ -1,19 +1,16 @@
 //! `verify`: checks runs by the rules of a task.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
 use riposte_eval::limits::{MAX_RUN_BYTES, MAX_TOPICS_BYTES};
+use riposte_eval::printed::finding_lines;
 use riposte_eval::topic::{ParsedTopics, read as read_topics};
 use riposte_eval::verify::{Finding, Rules, RunKind, Severity, is_valid, verify_for_tira};
 use riposte_eval::{TextTask, TopicId, escaped};
 
 use crate::{files, note, print, report_lines};
-
-/// Number of findings of each kind that are printed without `--verbose`.
-const PRINTED: usize = 5;
 
 #[derive(Args)]
 pub(crate) struct VerifyArgs {
@@ -78,23 +75,8 @@ fn topics_in(file: &Path) -> Result<(Vec<TopicId>, bool)> {
 
 /// Prints the findings about a run, which is named in each line.
 fn print_findings(run: &str, findings: &[Finding], all: bool) -> Result<()> {
+    print(&finding_lines(run, findings, all))?;
     let run = escaped(run);
-    let (mut seen, mut more) = (BTreeMap::new(), 0);
-    for finding in findings {
-        let count = seen.entry((finding.severity, finding.rule)).or_insert(0);
-        *count += 1;
-        if all || *count <= PRINTED {
-            let finding = finding.to_string();
-            print(&format_args!("{run}: {}\n", escaped(&finding)))?;
-        } else {
-            more += 1;
-        }
-    }
-    if more > 0 {
-        print(&format_args!(
-            "{run}: {more} more of these kinds (--verbose prints them)\n"
-        ))?;
-    }
     let is_refused = findings.iter().any(|f| f.severity == Severity::Tira);
     let verdict = match (is_valid(findings), is_refused) {
         (false, _) => "NOT valid",

@@ -1,13 +1,12 @@
 //! Prints values and differences as tables.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use anyhow::Result;
 use riposte_eval::compare::{ComparisonTable, PairwiseTests};
-use riposte_eval::images::ImageEvaluation;
 use riposte_eval::measure::Measure;
-use riposte_eval::{Detail, MeasureValues, escaped, escaped_lines};
+use riposte_eval::printed::{image_tables, stance_tables};
+use riposte_eval::{Detail, MeasureValues};
 
 use super::{CompareArgs, EvaluateArgs, EvaluatedRun, Judgements};
 use crate::print;
@@ -32,7 +31,7 @@ pub(super) fn print_all(
     if let ([run], [_], true) = (runs, judgements, has_defaults)
         && let [Detail::Images(evaluation)] = run.evaluation.details.as_slice()
     {
-        return print_image_run(&run.path, evaluation, args.by_topic);
+        return print(&image_tables(&run.path, evaluation, args.by_topic));
     }
     let columns = judgements.iter().flat_map(|of| {
         let measures = of.measures.iter();
@@ -59,19 +58,11 @@ pub(super) fn print_all(
     table.pairs = comparison.map(|of| PairwiseTests::new(&rows, of.test, of.correction, of.alpha));
     let explanations = measures.iter().filter_map(|measure| measure.explanation());
     print_table(&mut table, explanations.collect())?;
-    print_details(runs)?;
+    for run in runs.iter().filter(|_| runs.len() <= DETAILED_RUNS) {
+        print(&stance_tables(&run.name, &run.evaluation.details))?;
+    }
     for row in (0..runs.len()).filter(|_| args.by_topic) {
         print(&format_args!("\n{:WIDTH$}", table.by_topic(row)))?;
-    }
-    Ok(())
-}
-
-fn print_image_run(path: &Path, evaluation: &ImageEvaluation, by_topic: bool) -> Result<()> {
-    print(&format_args!("{}\n", escaped(&path.to_string_lossy())))?;
-    print(&escaped_lines(&evaluation.to_string()))?;
-    if by_topic {
-        let by_topic = evaluation.by_topic().to_string();
-        print(&format_args!("\n{}", escaped_lines(&by_topic)))?;
     }
     Ok(())
 }
@@ -88,22 +79,6 @@ fn print_table(table: &mut ComparisonTable, mut explanations: BTreeSet<String>) 
     }
     if table.rows.len() > 1 {
         print(&format_args!("\n{:WIDTH$}", table.differences()))?;
-    }
-    Ok(())
-}
-
-/// Prints the confusion matrices of few runs.
-fn print_details(runs: &[EvaluatedRun]) -> Result<()> {
-    for run in runs.iter().filter(|_| runs.len() <= DETAILED_RUNS) {
-        for detail in &run.evaluation.details {
-            if let Detail::Stances { qrels, all, first } = detail {
-                let name = &run.name;
-                print(&format_args!("\n{name}, {qrels}, all results\n{all}"))?;
-                print(&format_args!(
-                    "\n{name}, {qrels}, first five results of each topic\n{first}"
-                ))?;
-            }
-        }
     }
     Ok(())
 }
