@@ -1,6 +1,7 @@
 //! What the user chooses about models: what computes them, the numbers, and the script that OCR reads. And what is recorded of it.
 
 use riposte_nn::conv::Numeric;
+use strum::{Display, EnumString, VariantNames};
 
 use crate::device::{Compute, Runtime};
 
@@ -19,17 +20,7 @@ pub struct Precision {
 ///
 /// PP-OCRv4's recogniser knows 6,624 characters, of which 6,280 are Chinese and 171 occur in Latin texts. With only the latter, its output layer has
 /// a fortieth of the columns, and no letter of a Latin text is taken for a Chinese character or for its full-width form.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::VariantNames,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Script {
     /// Latin letters, digits, punctuation and signs.

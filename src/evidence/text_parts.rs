@@ -1,21 +1,12 @@
 //! The texts of a document for which embeddings and sentiment are computed.
 
+use strum::{EnumString, IntoStaticStr};
+
 use super::document_evidence::{ChannelValue, Evidence};
 use super::page::{PageEvidence, PageWords};
 
 /// A text of a document for which an embedding and sentiment are computed. The store has these names, in kebab case.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::EnumString,
-    strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum TextPart {
     /// All text in the image.
