@@ -60,25 +60,19 @@ impl Clip {
 
     /// Whether the towers that have been used compute any product in int8.
     pub fn numeric(&self) -> Numeric {
-        let text = self.towers.text.loaded().map(|tower| tower.numeric());
-        let vision = self.towers.image.loaded().map(|tower| tower.numeric());
-        text.max(vision).unwrap_or(Numeric::Float)
+        let Towers { text, image } = &self.towers;
+        let text = text.loaded().map(|tower| tower.numeric());
+        let image = image.loaded().map(|tower| tower.numeric());
+        text.max(image).unwrap_or(Numeric::Float)
     }
 
     /// The least cosine between vectors in int8 and vectors in floats, over the few texts and pictures with which the towers in use were quantised;
     /// `None` in floats.
     pub fn agreement(&self) -> Option<f32> {
-        let text = self
-            .towers
-            .text
-            .loaded()
-            .and_then(|tower| tower.agreement());
-        let vision = self
-            .towers
-            .image
-            .loaded()
-            .and_then(|tower| tower.agreement());
-        text.into_iter().chain(vision).reduce(f32::min)
+        let Towers { text, image } = &self.towers;
+        let text = text.loaded().and_then(|tower| tower.agreement());
+        let image = image.loaded().and_then(|tower| tower.agreement());
+        text.into_iter().chain(image).reduce(f32::min)
     }
 
     /// Checks all files of a checkpoint as [`Clip::load`] does, without reading the weights.
@@ -123,19 +117,14 @@ impl Clip {
     /// Pixels of another size than the model's, or a device that fails.
     pub fn embed_images(&self, images: &[Pixels]) -> Result<Vec<Vec<f32>>> {
         let side = self.side;
-        let values = images.iter().map(
-            |Pixels {
-                 height,
-                 width,
-                 values,
-             }| {
-                ensure!(
-                    (*height, *width) == (side, side) && values.len() == 3 * side * side,
-                    "pixels of {height} × {width}: the model takes {side} × {side}"
-                );
-                Ok(values.as_slice())
-            },
-        );
+        let values = images.iter().map(|pixels| {
+            let (height, width, values) = (pixels.height, pixels.width, &pixels.values);
+            ensure!(
+                (height, width) == (side, side) && values.len() == 3 * side * side,
+                "pixels of {height} × {width}: the model takes {side} × {side}"
+            );
+            Ok(values.as_slice())
+        });
         let values: Result<Vec<&[f32]>> = values.collect();
         let vectors = values.and_then(|values| Ok(self.towers.image.get()?.embed(&values)?));
         vectors.with_context(|| format!("computing CLIP vectors of {} images", images.len()))

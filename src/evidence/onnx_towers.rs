@@ -5,7 +5,6 @@
 //! | pictures | `vision_model.onnx` | `pixel_values` (batch, colour, row, column) | `image_embeds` (batch, dimension) |
 //! | texts | `text_model.onnx` | `input_ids`, and perhaps `attention_mask` (batch, token) | `text_embeds` (batch, dimension) |
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,13 +14,13 @@ use riposte_nn::tokens::Encoding;
 use riposte_nn::towers::{ImageTower, TextTower};
 use riposte_nn::transformer::clip::ClipConfig;
 use riposte_nn::{normalise, onnx};
-use rten::{Dimension, Model, ModelOptions, NodeId, RunOptions, ThreadPool, ValueOrView};
+use rten::{Dimension, Model, NodeId, RunOptions, ThreadPool, ValueOrView};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, Tensor};
 use serde_json::{Map, Value};
 
 use crate::disk::regular;
-use crate::evidence::guarded::message_of;
+use crate::evidence::guarded::{load_model, message_of};
 use crate::limits::MAX_TOWER_BYTES;
 use crate::threads;
 
@@ -175,7 +174,7 @@ impl TowerNetwork {
     ) -> Result<TowerNetwork> {
         let bytes = regular::read(path, MAX_TOWER_BYTES).with_context(|| reading(path))?;
         onnx::check(&bytes).with_context(|| reading(path))?;
-        let model = load(bytes).with_context(|| reading(path))?;
+        let model = load_model(bytes).with_context(|| reading(path))?;
         let mut found = Vec::new();
         for &id in model.input_ids() {
             let name = name_of(&model, id);
@@ -285,15 +284,6 @@ fn name_of(model: &Model, id: NodeId) -> String {
     info.and_then(|info| info.name())
         .unwrap_or_default()
         .to_owned()
-}
-
-/// Reads a model with weights packed for speed.
-fn load(bytes: Vec<u8>) -> Result<Model> {
-    let mut options = ModelOptions::with_all_ops();
-    // rten checks the bytes, but a damaged graph may still break an assertion in it
-    let load = || options.prepack_weights(true).load(bytes);
-    let loaded = catch_unwind(AssertUnwindSafe(load));
-    Ok(loaded.map_err(|panic| anyhow!("damaged model: {}", message_of(&*panic)))??)
 }
 
 /// The tower of pictures.

@@ -54,7 +54,7 @@ pub(crate) fn positions(analyzer: &mut TextAnalyzer, text: &str) -> Vec<(String,
 }
 
 /// What a word is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Tokens {
     /// A run of letters and digits: "don't" is two words.
@@ -77,7 +77,7 @@ pub enum Tokens {
 /// text form is stored with an index. serde also reads a table of the parts: `{ stop = "lucene", stem = "porter" }`.
 ///
 /// With `tokens=cjk` and `fold=nfkc-casefold`, pairs of characters are made of folded characters.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "AnalyzerText", into = "String")]
 pub struct Analyzer {
     pub stop: StopList,

@@ -1,7 +1,6 @@
 //! Lets other rooms supply ways to split texts into words. An index stores only their names.
 
 use std::borrow::Cow;
-use std::hash::{Hash, Hasher};
 
 use anyhow::Result;
 
@@ -80,9 +79,3 @@ impl PartialEq for Splitter {
 }
 
 impl Eq for Splitter {}
-
-impl Hash for Splitter {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
-}

@@ -9,7 +9,7 @@ use super::kstem;
 use crate::wording::UnknownName;
 
 /// An algorithm that reduces words to stems.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stemmer {
     #[default]
     None,

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -209,12 +208,6 @@ impl PartialEq for StopList {
 }
 
 impl Eq for StopList {}
-
-impl Hash for StopList {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -99,45 +99,37 @@ impl Qrels {
 /// twice, its first judgement counts.
 pub fn read(text: &str) -> (Qrels, Vec<LineError>) {
     if ranx::is_ranx(text) {
-        let (grades, errors) = read_ranx(text);
-        return (Qrels::Graded(grades), errors);
+        return of_kind(Qrels::Graded, read_ranx(text));
     }
     let first: Vec<&str> = numbered_lines(text)
         .next()
         .map(|(_, line)| line.split_whitespace().collect())
         .unwrap_or_default();
     match *first.as_slice() {
-        [json, ..] if json.starts_with(['{', '[']) => {
-            let (grades, errors) = read_answers(text);
-            (Qrels::Answers(grades), errors)
-        }
+        [json, ..] if json.starts_with(['{', '[']) => of_kind(Qrels::Answers, read_answers(text)),
         [query, doc, score] if is_beir_header([query, doc, score]) => {
-            let (grades, errors) = read_beir(text);
-            (Qrels::Graded(grades), errors)
+            of_kind(Qrels::Graded, read_beir(text))
         }
-        [_, _, _] if has_three_columns(text) => {
-            let (grades, errors) = read_three_columns(text);
-            (Qrels::Graded(grades), errors)
-        }
+        [_, _, _] if has_three_columns(text) => of_kind(Qrels::Graded, read_three_columns(text)),
         [_, question, _, _] if is_image_question(question) => {
-            let (images, errors) = read_images(text);
-            (Qrels::Images(images), errors)
+            of_kind(Qrels::Images, read_images(text))
         }
         [_, _, _, stance] if ObjectStance::parse(stance).is_some() => {
-            let (stances, errors) = read_plain(text, |word| {
+            let stance_of = |word: &str| {
                 ObjectStance::parse(word).ok_or_else(|| format!("{word:?} is not a stance"))
-            });
-            (Qrels::Stances(stances), errors)
+            };
+            of_kind(Qrels::Stances, read_plain(text, stance_of))
         }
-        _ if has_subtopics(text) => {
-            let (subtopics, errors) = read_subtopics(text);
-            (Qrels::Subtopics(subtopics), errors)
-        }
-        _ => {
-            let (grades, errors) = read_plain(text, grade_of);
-            (Qrels::Graded(grades), errors)
-        }
+        _ if has_subtopics(text) => of_kind(Qrels::Subtopics, read_subtopics(text)),
+        _ => of_kind(Qrels::Graded, read_plain(text, grade_of)),
     }
+}
+
+fn of_kind<T>(
+    kind: fn(T) -> Qrels,
+    (read, errors): (T, Vec<LineError>),
+) -> (Qrels, Vec<LineError>) {
+    (kind(read), errors)
 }
 
 /// Whether the second column has two values in a topic. In judgements without subtopics, it is 0 or Q0 everywhere.

@@ -44,14 +44,6 @@ impl Slot {
             Slot::Second => "image-text",
         }
     }
-
-    /// The table of the vectors.
-    fn table(self) -> &'static EvidenceTable {
-        match self {
-            Slot::First => &CLIP,
-            Slot::Second => &IMAGE_TEXT,
-        }
-    }
 }
 
 /// The vectors of an image by the models, of unit length, in the order of the [`Slot`]s.
@@ -131,10 +123,11 @@ impl Channel for ImageTextVectors {
     }
 
     fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
-        match evidence.image_vector(self.0) {
-            Some(vector) => put(self.0.table(), &[&blob_of(vector)]),
-            None => Ok(()),
-        }
+        let Some(vector) = evidence.image_vector(self.0) else {
+            return Ok(());
+        };
+        let mut tables = self.tables().iter();
+        tables.try_for_each(|table| put(table, &[&blob_of(vector)]))
     }
 
     fn read(&self, _: &EvidenceTable, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {

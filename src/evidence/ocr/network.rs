@@ -1,23 +1,23 @@
 //! A network that a reader loads and runs, and the thread that it runs on.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use image::RgbImage;
 use riposte_nn::conv::{
     BufferPool, Classifier, CompileExtent, FeatureMap, NetworkParts, NumericMode, compile,
 };
 use riposte_nn::onnx;
-use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool};
+use rten::{Model, NodeId, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor, TensorView};
 
 use super::OcrLine;
 use super::backend::{NetworkBackend, PartRuntime};
 use crate::disk::regular;
-use crate::evidence::guarded::message_of;
+use crate::evidence::guarded::{self, message_of};
 use crate::limits::{MAX_OCR_MODEL_BYTES, MIN_TEXT_SIDE};
 use crate::threads;
 
@@ -305,15 +305,9 @@ fn attempt(path: &Path) -> String {
     format!("loading the text model {}", path.display())
 }
 
-/// Loads a model in the ONNX or the rten format, with weights packed for speed. `path` is named in errors.
+/// As [`guarded::load_model`]. `path` is named in errors.
 pub(super) fn load_model(bytes: Vec<u8>, path: &Path) -> Result<Model> {
-    // rten checks the bytes, but a damaged graph may still break an assertion in it
-    let mut options = ModelOptions::with_all_ops();
-    let load = || options.prepack_weights(true).load(bytes);
-    catch_unwind(AssertUnwindSafe(load))
-        .map_err(|panic| anyhow!("damaged model: {}", message_of(&*panic)))
-        .and_then(|loaded| Ok(loaded?))
-        .with_context(|| attempt(path))
+    guarded::load_model(bytes).with_context(|| attempt(path))
 }
 
 /// What a reader uses on one core: a thread for rten, and buffers.

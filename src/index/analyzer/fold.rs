@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::word::without_accents;
 
 /// Which differences between characters are ignored, besides those between upper and lower case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Fold {
     #[default]
