@@ -27,9 +27,6 @@ pub(super) use typed::EvaluateArgs;
 /// Maximum number of runs whose confusion matrices are printed below the table.
 const DETAILED_RUNS: usize = 3;
 
-/// The meaning of the rows "at most" of a table.
-const BOUND: &str = "at most: what a perfect run has, because some topics have fewer relevant images than the lists have places";
-
 /// `riposte evaluate`. The exit code is 1 if there are lines that cannot be read.
 pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
     let settings = args.settings()?;
@@ -97,15 +94,14 @@ fn print_evaluation(
         pairs: None,
         format,
     };
+    let measures: Vec<&Measure> = judgements.iter().flat_map(|j| &j.measures).collect();
     if default_measures {
-        let measures: Vec<&Measure> = judgements.iter().flat_map(|j| &j.measures).collect();
         table.leave_out_repeated(&measures);
     }
-    let explanations = judgements.iter().flat_map(|j| &j.measures);
-    let explanations: BTreeSet<String> = explanations.filter_map(Measure::explanation).collect();
     let rows = table.rows.iter().map(|(_, values)| values.as_slice());
     table.pairs = pairs(args, &rows.collect::<Vec<_>>());
-    print_table(args, table, runs, explanations)
+    let legend = table.legend(&measures);
+    print_table(args, &table, runs, legend)
 }
 
 /// The comparisons of all runs, if they are asked for.
@@ -129,24 +125,17 @@ fn check_test(args: &EvaluateArgs, columns: &[CellColumn], runs: &[EvaluatedRun]
     Ok(())
 }
 
-/// Prints the table, and below it `explanations` of its measures.
+/// Prints the table, and what is said below it.
 fn print_table(
     args: &EvaluateArgs,
-    mut table: ComparisonTable,
+    table: &ComparisonTable,
     runs: &[EvaluatedRun],
-    mut explanations: BTreeSet<String>,
+    legend: BTreeSet<String>,
 ) -> Result<()> {
     let width = terminal::width();
     let show = |table: &dyn fmt::Display| terminal::laid_out(table, width);
-    let is_limited = table.attainable.iter().flatten().any(Option::is_some);
-    if !is_limited {
-        table.attainable.clear();
-    }
-    print(&show(&table))?;
-    if is_limited {
-        explanations.insert(BOUND.to_owned());
-    }
-    for text in explanations {
+    print(&show(table))?;
+    for text in legend {
         match table.format {
             TableFormat::Text => print(&terminal::wrapped(&text, 0))?,
             TableFormat::Markdown => print(&format_args!("\n{text}\n"))?,

@@ -67,7 +67,8 @@ impl CrossEncoder {
         let hidden = config.hidden_size;
         let max_tokens = crate::limits::MAX_CROSS_TOKENS.min(config.max_position_embeddings);
         let tokenizer = Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?;
-        let mut expected = config.expected_tensors(&WITH_HEAD);
+        let model = config.describe(&WITH_HEAD);
+        let mut expected = model.expected_tensors();
         expected.extend(expected_affine(POOLER, vec![hidden, hidden]));
         expected.extend(expected_affine(CLASSIFIER, vec![1, hidden]));
         let checkpoint = Checkpoint::open(dir, &expected)?;
@@ -79,14 +80,7 @@ impl CrossEncoder {
         let calibration = tokenizer.encode(calibration::pairs())?;
         Ok(CrossEncoder {
             tokenizer,
-            bert: config.load(
-                &WITH_HEAD,
-                max_tokens,
-                &checkpoint,
-                backend,
-                &calibration,
-                keep,
-            )?,
+            bert: TextEncoder::read(&model, max_tokens, &checkpoint, backend, &calibration, keep)?,
             pooler: linear(POOLER, hidden)?,
             classifier: linear(CLASSIFIER, 1)?,
         })

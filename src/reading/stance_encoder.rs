@@ -158,7 +158,8 @@ impl StanceEncoder {
             "it was trained from another checkpoint ({}, not {sha})",
             changes.base
         );
-        let checkpoint = Checkpoint::open(dir, &config.expected_tensors(&BARE))?;
+        let model = config.describe(&BARE);
+        let checkpoint = Checkpoint::open(dir, &model.expected_tensors())?;
         let max_tokens = MAX_STANCE_TOKENS.min(config.max_position_embeddings);
         let head = |name: &str, out: usize| -> Result<LinearLayer> {
             let weight = changes.numbers(&format!("{name}.weight"))?;
@@ -171,22 +172,18 @@ impl StanceEncoder {
         };
         let tokenizer = Tokenizer::read(dir, Input::Pair, max_tokens, config.vocab_size)?;
         let calibration = tokenizer.encode(calibration::pairs())?;
+        let hidden = config.hidden_size;
+        let (dense, out) = (head(HEAD_DENSE, hidden)?, head(HEAD_OUT, OUTPUTS)?);
+        let source = ChangedCheckpoint {
+            checkpoint,
+            changes,
+        };
         Ok(StanceEncoder {
             tokenizer,
-            dense: head(HEAD_DENSE, config.hidden_size)?,
-            hidden: config.hidden_size,
-            out: head(HEAD_OUT, OUTPUTS)?,
-            bert: config.load(
-                &BARE,
-                max_tokens,
-                &ChangedCheckpoint {
-                    checkpoint,
-                    changes,
-                },
-                backend,
-                &calibration,
-                keep,
-            )?,
+            dense,
+            hidden,
+            out,
+            bert: TextEncoder::read(&model, max_tokens, &source, backend, &calibration, keep)?,
         })
     }
 

@@ -108,8 +108,8 @@ impl Network {
     pub fn new(dir: &Path, longest: usize, random: &mut Random, device: Device) -> Result<Network> {
         let config = BertConfig::read(dir)?;
         let hidden = config.hidden_size;
-        let expected = config.expected_tensors(&BARE);
-        let checkpoint = Checkpoint::open(dir, &expected)?;
+        let model = config.describe(&BARE);
+        let checkpoint = Checkpoint::open(dir, &model.expected_tensors())?;
         let table = |rows: Vec<f32>| -> Result<Tensor> {
             let count = rows.len() / hidden;
             Ok(Tensor::from_vec(rows, (count, hidden), &device)?)
@@ -119,7 +119,7 @@ impl Network {
         let norm = BARE.norm();
         let mut network = Network {
             words: table(checkpoint.read(&BARE.words())?)?,
-            positions: table(config.typed_positions(&BARE, longest, &checkpoint)?)?,
+            positions: table(model.typed_positions(longest, &checkpoint)?)?,
             norm: Affine {
                 weight: vector(&format!("{norm}.weight"))?,
                 bias: vector(&format!("{norm}.bias"))?,

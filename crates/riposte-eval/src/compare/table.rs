@@ -34,6 +34,9 @@ pub struct ComparisonTable {
 const BOUND: &str = "at most";
 const BOUND_INDENTED: &str = "  at most";
 
+/// The meaning of these rows.
+const MEANING_OF_BOUND: &str = "at most: what a perfect run has, because some topics have fewer relevant images than the lists have places";
+
 /// The letter of a run.
 fn letter(run: usize) -> char {
     u8::try_from(run).map_or('?', |run| char::from(b'a' + run % 26))
@@ -143,6 +146,17 @@ impl ComparisonTable {
         for attainable in &mut self.attainable {
             *attainable = kept.iter().map(|at| attainable[*at]).collect();
         }
+    }
+
+    /// What is said below the table: the meanings of the measures, and that of the rows "at most". There are none of these rows if no measure has a bound.
+    pub fn legend(&mut self, measures: &[&Measure]) -> BTreeSet<String> {
+        let meanings = measures.iter().filter_map(|measure| measure.explanation());
+        let mut legend: BTreeSet<String> = meanings.collect();
+        match self.attainable.iter().flatten().any(Option::is_some) {
+            true => drop(legend.insert(MEANING_OF_BOUND.to_owned())),
+            false => self.attainable.clear(),
+        }
+        legend
     }
 
     fn repeats(&self, at: usize, measures: &[&Measure]) -> bool {

@@ -4,12 +4,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::kept::LayerCache;
-use super::text::{CheckpointConfig, TextEncoder, TextEncoderSpec};
-use super::{Activation, EncoderBackend, EncoderConfig, LayerNames, NormOrder, TensorSource};
-use crate::checkpoint::ExpectedTensor;
+use super::text::{CheckpointConfig, TextEncoderSpec};
+use super::{Activation, EncoderConfig, LayerNames, NormOrder};
 use crate::error::Result;
-use crate::tokens::Encoding;
 
 /// `model_type` in the `config.json` of a BERT.
 pub const KIND: &str = "bert";
@@ -131,41 +128,5 @@ impl BertConfig {
             padding: None,
             distances: None,
         }
-    }
-
-    /// The tensors that the model needs, with their shapes.
-    pub fn expected_tensors(&self, names: &BertNames) -> Vec<ExpectedTensor> {
-        self.describe(names).expected_tensors()
-    }
-
-    /// Loads the model ([`TextEncoder::read`]).
-    ///
-    /// # Errors
-    /// As for [`TextEncoder::read`].
-    pub fn load(
-        &self,
-        names: &BertNames,
-        max_tokens: usize,
-        source: &impl TensorSource,
-        backend: EncoderBackend,
-        calibration: &[Encoding],
-        keep: Option<&dyn LayerCache>,
-    ) -> Result<TextEncoder> {
-        let model = self.describe(names);
-        TextEncoder::read(&model, max_tokens, source, backend, calibration, keep)
-    }
-
-    /// The embedding of positions with that of token types added: (types × `max_tokens`, hidden). The row of a token is its type times
-    /// `max_tokens`, plus its position.
-    ///
-    /// # Errors
-    /// `source` fails.
-    pub fn typed_positions(
-        &self,
-        names: &BertNames,
-        max_tokens: usize,
-        source: &impl TensorSource,
-    ) -> Result<Vec<f32>> {
-        self.describe(names).typed_positions(max_tokens, source)
     }
 }

@@ -198,11 +198,10 @@ impl TextEncoderSpec {
 
     /// The embedding of the first positions with that of token types added: (types × `count`, hidden). The row of a token is its type times
     /// `count`, plus its position.
-    pub(super) fn typed_positions(
-        &self,
-        count: usize,
-        source: &impl TensorSource,
-    ) -> Result<Vec<f32>> {
+    ///
+    /// # Errors
+    /// `source` fails.
+    pub fn typed_positions(&self, count: usize, source: &impl TensorSource) -> Result<Vec<f32>> {
         let hidden = self.encoder.hidden;
         let mut positions = source.tensor(&self.positions.0)?;
         let Some((types, _)) = &self.types else {

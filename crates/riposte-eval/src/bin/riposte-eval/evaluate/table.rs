@@ -17,9 +17,6 @@ const WIDTH: usize = 80;
 /// Maximum number of runs whose confusion matrices are printed below the table.
 const DETAILED_RUNS: usize = 3;
 
-/// The meaning of the rows "at most" of a table.
-const BOUND: &str = "at most: what a perfect run has, because some topics have fewer relevant images than the lists have places";
-
 /// Prints the tables of all runs. A single image run has the layout of the organisers' tables.
 pub(super) fn print_all(
     args: &EvaluateArgs,
@@ -56,8 +53,8 @@ pub(super) fn print_all(
     }
     let rows: Vec<&[MeasureValues]> = table.rows.iter().map(|(_, values)| &**values).collect();
     table.pairs = comparison.map(|of| PairwiseTests::new(&rows, of.test, of.correction, of.alpha));
-    let explanations = measures.iter().filter_map(|measure| measure.explanation());
-    print_table(&mut table, explanations.collect())?;
+    let legend = table.legend(&measures);
+    print_table(&table, legend)?;
     for run in runs.iter().filter(|_| runs.len() <= DETAILED_RUNS) {
         print(&stance_tables(&run.name, &run.evaluation.details))?;
     }
@@ -67,14 +64,10 @@ pub(super) fn print_all(
     Ok(())
 }
 
-/// Prints the table and the differences between its runs, with `explanations` of the measures.
-fn print_table(table: &mut ComparisonTable, mut explanations: BTreeSet<String>) -> Result<()> {
-    match table.attainable.iter().flatten().any(Option::is_some) {
-        true => drop(explanations.insert(BOUND.to_owned())),
-        false => table.attainable.clear(),
-    }
+/// Prints the table, what is said below it, and the differences between its runs.
+fn print_table(table: &ComparisonTable, legend: BTreeSet<String>) -> Result<()> {
     print(&format_args!("{table:WIDTH$}"))?;
-    for text in explanations {
+    for text in legend {
         print(&wrapped(&text))?;
     }
     if table.rows.len() > 1 {
