@@ -94,17 +94,10 @@ impl EvidenceTable {
 
     /// The statement that creates the table, unless it exists.
     pub(crate) fn create(&self) -> String {
-        let column = |TableColumn {
-                          name,
-                          kind,
-                          nullable,
-                      }| {
-            let null = if nullable { "" } else { " NOT NULL" };
-            let kind = match kind {
-                ColumnType::Vector => "BLOB".to_owned(),
-                kind => <&str>::from(kind).to_uppercase(),
-            };
-            format!("{name} {kind}{null}")
+        let column = |column: TableColumn| {
+            let null = if column.nullable { "" } else { " NOT NULL" };
+            let kind = sql_type(column.kind).to_uppercase();
+            format!("{} {kind}{null}", column.name)
         };
         let columns: Vec<String> = self.columns().into_iter().map(column).collect();
         format!(
@@ -142,11 +135,7 @@ impl EvidenceTable {
     /// file is damaged.
     pub(crate) fn misfits(&self) -> String {
         let conditions = self.columns().into_iter().map(|column| {
-            let kind = match column.kind {
-                ColumnType::Vector => "blob",
-                kind => kind.into(),
-            };
-            let name = column.name;
+            let (kind, name) = (sql_type(column.kind), column.name);
             match column.nullable {
                 true => format!("typeof({name}) NOT IN ('{kind}', 'null')"),
                 false => format!("typeof({name}) <> '{kind}'"),
@@ -180,6 +169,14 @@ pub(crate) fn fits(columns: &[TableColumn], row: &Row) -> rusqlite::Result<bool>
         }
     }
     Ok(true)
+}
+
+/// What SQLite calls a type, in lower case.
+fn sql_type(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Vector => "blob",
+        kind => kind.into(),
+    }
 }
 
 fn names(columns: &[TableColumn]) -> String {
