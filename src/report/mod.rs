@@ -11,7 +11,6 @@ use crate::score::presence::{self, Presence};
 use crate::topic::ASKED;
 
 mod chart;
-pub(crate) mod escape;
 mod images;
 pub mod inspect;
 mod overview;
@@ -21,7 +20,6 @@ pub mod place;
 pub(crate) mod reason;
 pub mod shown;
 mod texts;
-mod tree;
 pub(crate) mod words;
 
 /// Facts for all pages of a report.

@@ -5,14 +5,8 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 use tantivy::tokenizer::TextAnalyzer;
 
-pub(crate) use crate::debate::shortened;
 use crate::disk::hex;
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
-
-/// A measure or probability, with three decimals.
-pub(crate) fn three_decimals(value: f64) -> String {
-    format!("{value:.3}")
-}
 
 /// A difference between measures, with three decimals and a sign: a typographic minus, and ± for zero.
 pub fn difference(value: f64) -> String {
@@ -20,15 +14,6 @@ pub fn difference(value: f64) -> String {
         "-0.000" | "+0.000" => "±0.000".into(),
         text => text.replace('-', "−"),
     }
-}
-
-/// A number in an explanation: four decimals, or scientific notation below 0.001.
-pub fn number(value: f64) -> String {
-    let text = match value.abs() {
-        size if size >= 0.001 || size == 0.0 => format!("{value:.4}"),
-        _ => format!("{value:.2e}"),
-    };
-    text.replace('-', "−")
 }
 
 /// A rank: "1st", "22nd", "113th".
@@ -60,21 +45,6 @@ pub(crate) fn joined(words: &[impl AsRef<str>]) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => words.concat(),
     }
-}
-
-/// A text with typographic minus signs before its numbers.
-pub(crate) fn with_minus_signs(text: &str) -> String {
-    let mut signed = String::with_capacity(text.len());
-    let mut before = ' ';
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let is_minus = c == '-'
-            && matches!(before, ' ' | '(')
-            && chars.peek().is_some_and(char::is_ascii_digit);
-        signed.push(if is_minus { '−' } else { c });
-        before = c;
-    }
-    signed
 }
 
 /// Turns an id into a part of a file name or fragment, of ASCII letters, digits, dots, dashes and underscores. Different ids have
@@ -152,13 +122,6 @@ impl Marker {
     }
 }
 
-/// Returns `url` if it is an http or https address. Other addresses that a page names must not become links.
-pub(crate) fn web_address(url: &str) -> Option<String> {
-    let lower = url.to_ascii_lowercase();
-    let is_web = lower.starts_with("http://") || lower.starts_with("https://");
-    (is_web && !url.contains(|c: char| c.is_whitespace() || c.is_control())).then(|| url.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,30 +171,9 @@ mod tests {
     }
 
     #[test]
-    fn only_the_webs_addresses_become_links() {
-        for url in ["http://a.org/b?c=d", "HTTPS://a.org"] {
-            assert_eq!(web_address(url).as_deref(), Some(url));
-        }
-        for url in [
-            "javascript:alert(1)",
-            " javascript:x",
-            "data:text/html,x",
-            "file:///etc/passwd",
-            "",
-            "http://a b",
-            "http:/x",
-        ] {
-            assert_eq!(web_address(url), None, "{url}");
-        }
-    }
-
-    #[test]
     fn numbers_have_one_form() {
         assert_eq!(difference(-0.05), "−0.050");
         assert_eq!(difference(-0.0001), "±0.000");
-        assert_eq!(number(-0.25), "−0.2500");
-        assert_eq!(number(0.0), "0.0000");
-        assert_eq!(number(0.00012), "1.20e−4");
         let ranks = [1, 2, 3, 4, 11, 12, 13, 21, 102, 111].map(ordinal);
         assert_eq!(
             ranks.join(" "),
@@ -239,11 +181,5 @@ mod tests {
         );
         assert_eq!(joined(&["a", "b", "c"]), "a, b and c");
         assert_eq!(joined(&["a"]), "a");
-        assert_eq!(
-            with_minus_signs("weight -0.88 × -2 (-1) of four-day, 3-4"),
-            "weight −0.88 × −2 (−1) of four-day, 3-4"
-        );
-        assert_eq!(shortened("one two three", 8), "one two …");
-        assert_eq!(shortened("one two", 8), "one two");
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt::{self, Display, Formatter};
 
 use riposte_eval::{Stance, escaped};
+use riposte_page::words::labelled;
 
 use super::{About, Answer, Argument, Image, Side, Text, Undecided};
 use crate::score::presence::{LESS_LIKELY, Presence, nothing};
-use crate::wording::labelled;
 
 /// The width of the text in characters, if none is given (`{answer:width$}`).
 const WIDTH: usize = 80;
@@ -242,24 +242,6 @@ impl About {
         match self.begins_padding {
             true => writeln!(f, "\n  - - {LESS_LIKELY} - -"),
             false => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn wrapping_keeps_all_words_in_narrow_lines(words in prop::collection::vec("[a-zé.]{1,70}", 0..40)) {
-            let text = labelled(" 1. ", &words.join(" "), 80);
-            let again: Vec<&str> = text.split_whitespace().skip(1).collect();
-            prop_assert_eq!(again, words);
-            for line in text.lines() {
-                prop_assert!(line.chars().count() <= 80);
-            }
         }
     }
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use riposte_claims::claims;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Stance, TopicId};
+use riposte_page::words::{shortened, three_decimals};
 
 use super::super::ReportForm;
-use super::super::words::{Marker, difference, ordinal, shortened, three_decimals, unquoted};
+use super::super::words::{Marker, difference, ordinal, unquoted};
 use super::topic::PageBuilder;
 use super::view::{
     ArgumentView, Card, DebateSide, DebateView, IllustrationView, LikeView, class, divide,

@@ -6,17 +6,16 @@ use anyhow::Result;
 use riposte_eval::qrels::ImageGrades;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::{DocId, Explanation, Stance};
+use riposte_page::words::{number, shortened, three_decimals};
+use riposte_page::{ExplanationRow, StanceBar, WebAddress};
 
 use super::super::chart::{PlottedCandidate, Scatter};
 use super::super::pictures::{PictureSource, ReportPictures, Size};
-use super::super::tree::{ExplanationRow, Gauge};
-use super::super::words::{
-    Marker, difference, number, ordinal, shortened, three_decimals, web_address,
-};
+use super::super::words::{Marker, difference, ordinal};
 use super::super::{Body, RankChange, TopicReport, reason};
 use super::view::{
-    Card, ImageGradeView, ImageListView, ImageView, ImagesTopic, LINES, NOT_LISTED, Thumbnail,
-    blocks_of, class, divide, facts, gauge, page_view,
+    Card, Gauge, ImageGradeView, ImageListView, ImageView, ImagesTopic, LINES, NOT_LISTED,
+    Thumbnail, blocks_of, class, divide, facts, gauge, page_view,
 };
 use super::{CandidateRanks, ImageReportData, LOOK_ALIKES, LookAlike, LookAlikes, TopicPlan};
 use crate::evidence::{Evidence, PageEvidence};
@@ -257,11 +256,11 @@ impl<'a> PageBuilder<'a> {
         Some(ImageGradeView { class, text })
     }
 
-    /// P(pro) and P(con), if the explanation has them.
-    fn lean(&self, id: &DocId) -> Option<[f64; 2]> {
+    /// The bar of P(pro) and P(con), if the explanation has them.
+    fn lean(&self, id: &DocId) -> Option<StanceBar> {
         let explained = self.plan.explained.get(id)?;
         let [pro, con] = Stance::BOTH.map(|stance| explained.probability(stance));
-        Some([pro?, con?])
+        Some(StanceBar::of(pro?, con?))
     }
 
     /// The position of an image that is not in this list.
@@ -393,7 +392,7 @@ impl<'a> PageBuilder<'a> {
             copies: views(copies),
             look_alikes: views(others),
             facts: evidence.map(facts).unwrap_or_default(),
-            link: web_address(url),
+            link: WebAddress::of(url).and_then(|of| of.link),
             url: shortened(url, 300),
         }
     }

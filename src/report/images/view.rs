@@ -1,12 +1,13 @@
 //! The data of the templates for an image topic.
 
 use riposte_eval::{Explanation, NumberId, Stance};
+use riposte_page::words::{shortened, three_decimals};
+use riposte_page::{ExplanationRow, StanceBar, WebAddress};
 
 use super::super::RankChange;
 use super::super::chart::Scatter;
 use super::super::pictures::PictureSource;
-use super::super::tree::{ExplanationRow, Gauge};
-use super::super::words::{MarkedSpan, Marker, shortened, three_decimals, web_address};
+use super::super::words::{MarkedSpan, Marker};
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::padding;
@@ -44,6 +45,16 @@ pub(crate) struct ImageListView {
     pub dropped: Vec<Card>,
 }
 
+/// A probability or share, with a bar.
+pub(crate) struct Gauge {
+    pub name: String,
+    /// The meaning of the name, for readers; empty if the name says it.
+    pub note: &'static str,
+    pub value: String,
+    pub width: String,
+    pub class: &'static str,
+}
+
 /// An image in a list.
 pub(crate) struct Card {
     pub href: String,
@@ -53,8 +64,7 @@ pub(crate) struct Card {
     pub source: Option<PictureSource>,
     pub score: Option<String>,
     pub grade: Option<ImageGradeView>,
-    /// P(pro) and P(con).
-    pub lean: Option<[f64; 2]>,
+    pub lean: Option<StanceBar>,
     /// The probability that it is about the topic.
     pub about: Option<f64>,
     /// Whether it is the first of its list that is less likely to be about the topic.
@@ -321,7 +331,7 @@ pub(super) fn page_view(page: &PageEvidence, marker: &mut Marker) -> PageView {
         .filter(|(_, text)| !text.trim().is_empty());
     PageView {
         title: marker.mark(&shortened(title, 240)),
-        link: web_address(&page.url),
+        link: WebAddress::of(&page.url).and_then(|of| of.link),
         url: shortened(&page.url, 300),
         parts: parts
             .map(|(name, text)| (name, marker.mark(&shortened(text, TEXT))))

@@ -2,8 +2,9 @@
 
 use riposte_eval::explained::ExplainedImage;
 use riposte_eval::{Explanation, NumberId, Stance};
+use riposte_page::words::three_decimals;
 
-use super::super::words::{joined, ordinal, three_decimals};
+use super::super::words::{joined, ordinal};
 use crate::recipes::channels::SignalKey;
 use crate::score::select::LIST_LENGTH;
 use crate::score::stance::{self, StanceSource, decided};

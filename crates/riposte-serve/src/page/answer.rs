@@ -1,12 +1,12 @@
 //! The answer to a question: the sides of a debate, a ranking, or the first results by words.
 
 use askama::Template;
+use riposte_page::words::shortened;
 
 use super::frame::{PageFrame, chosen};
 use super::head::{AnswerHead, CLAIM, ExportLink, fields, has_sides, kept, name};
 use super::items::{ResultItem, divided};
 use super::links;
-use super::words::shortened;
 use crate::answers::{
     ClaimSide, CollectionInfo, Debated, ListedImage, ListedText, QuotedArgument, SearchAnswer,
     WordHit,

@@ -1,7 +1,9 @@
 //! What stands above the results of a question, and what can be done with them.
 
+use riposte_page::words::shortened;
+
 use super::links;
-use super::words::{sentence, shortened};
+use super::words::sentence;
 use crate::answers::{Basis, CollectionInfo, Polarity, Presence, SideOfDebate, Understood};
 use crate::questions::{BrowserRequest, DocumentKind, Filters, OnSide, PageStage};
 

@@ -1,9 +1,10 @@
 //! A result on the page, whatever it is.
 
+use riposte_page::words::{shortened, three_decimals};
+use riposte_page::{StanceBar, WebAddress};
 use serde_json::Value;
 
-use super::links::{self, WebAddress};
-use super::words::{shortened, three_decimals};
+use super::links;
 use crate::answers::{
     About, ClaimSide, ListedImage, ListedText, QuotedArgument, SearchHit, WordHit,
 };
@@ -41,16 +42,6 @@ pub(super) struct ResultItem {
     pub(super) heading: Option<&'static str>,
     /// Whether it is the first of those at the end of the list that are less likely to be about the question.
     pub(super) begins_padding: bool,
-}
-
-/// A stance as a bar: the part for the claim from the left, the part against it from the right.
-#[derive(Debug)]
-pub(super) struct StanceBar {
-    pro: f64,
-    con: f64,
-    /// The numbers with their names, and as short as a legend allows.
-    pub(super) says: String,
-    pub(super) short: String,
 }
 
 /// The characters that a list shows of a text, of a title or an id, and of a source or a place. The page of the document has the rest.
@@ -215,51 +206,6 @@ impl ResultItem {
     }
 }
 
-impl StanceBar {
-    fn of(pro: f64, con: f64) -> StanceBar {
-        let [of_pro, of_con] = [pro, con].map(three_decimals);
-        let says = format!("P(pro) {of_pro}, P(con) {of_con}");
-        StanceBar {
-            pro,
-            con,
-            short: says.clone(),
-            says,
-        }
-    }
-
-    /// The bar of P(pro) - P(con) alone.
-    fn balance(balance: f64) -> StanceBar {
-        let short = format!("{balance:+.3}").replace('-', "−");
-        StanceBar {
-            pro: balance.max(0.0),
-            con: (-balance).max(0.0),
-            says: format!("P(pro) − P(con) {short}"),
-            short,
-        }
-    }
-
-    /// The width of a part in per cent. Each has one half.
-    fn width(share: f64) -> f64 {
-        match share.is_finite() {
-            true => 50.0 * share.clamp(0.0, 1.0),
-            false => 0.0,
-        }
-    }
-
-    pub(super) fn pro(&self) -> String {
-        format!("{:.1}", StanceBar::width(self.pro))
-    }
-
-    pub(super) fn con(&self) -> String {
-        format!("{:.1}", StanceBar::width(self.con))
-    }
-
-    /// Where the right part begins.
-    pub(super) fn con_begins(&self) -> String {
-        format!("{:.1}", 100.0 - StanceBar::width(self.con))
-    }
-}
-
 /// Draws a line above the results at the end of a list that are less likely to be about the question.
 pub(super) fn divided<'a>(
     mut items: Vec<ResultItem>,
@@ -340,17 +286,5 @@ mod tests {
         let items = divided(items, about.iter());
         let begins: Vec<bool> = items.iter().map(|item| item.begins_padding).collect();
         assert_eq!(begins, [false, false, false, true, false]);
-    }
-
-    #[test]
-    fn a_bar_stays_within_its_half() {
-        let lean = StanceBar::of(f64::NAN, 7.0);
-        assert_eq!(
-            [lean.pro(), lean.con(), lean.con_begins()],
-            ["0.0", "50.0", "50.0"]
-        );
-        let lean = StanceBar::balance(-0.8);
-        assert_eq!(lean.says, "P(pro) − P(con) −0.800");
-        assert_eq!([lean.pro(), lean.con()], ["0.0", "40.0"]);
     }
 }

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
+
+mod address;
+pub mod escape;
+pub mod limits;
+mod stance;
+mod tree;
+pub mod words;
+
+#[doc(inline)]
+pub use address::WebAddress;
+#[doc(inline)]
+pub use stance::StanceBar;
+#[doc(inline)]
+pub use tree::ExplanationRow;
+
+/// The style sheet of a page: the rules of all pages, then its own.
+pub fn style(own: &str) -> String {
+    [include_str!("base.css"), own].concat()
+}
