@@ -6,8 +6,9 @@
 
 use riposte_eval::topic::Topic;
 use riposte_eval::{Explanation, MeasureValues, TopicId};
+use riposte_page::presence::Presence;
 
-use crate::score::presence::{self, Presence};
+use crate::score::presence::presence_of;
 use crate::topic::ASKED;
 
 mod chart;
@@ -86,9 +87,9 @@ impl TopicReport {
 
 /// Says that nothing is about a topic, if these probabilities of its documents say so.
 fn nothing_about<'a>(about: impl Iterator<Item = &'a Option<Explanation>>) -> Option<String> {
-    let presence = Presence::of(about.flatten());
+    let presence = presence_of(about.flatten());
     let presence = presence.filter(Presence::is_nothing);
-    presence.map(|presence| presence::nothing(&presence))
+    presence.map(|presence| presence.nothing())
 }
 
 enum Body {

@@ -63,11 +63,12 @@ const NETWORK: [&str; 6] = [
 ];
 
 /// The crates that `score/` may use, because it only computes.
-const PURE: [&str; 9] = [
+const PURE: [&str; 10] = [
     "anyhow",
     "rayon",
     "riposte_claims",
     "riposte_eval",
+    "riposte_page",
     "serde",
     "serde_json",
     "strsim",

@@ -2,8 +2,10 @@
 #![warn(missing_docs)]
 
 mod address;
+pub mod answer;
 pub mod escape;
 pub mod limits;
+pub mod presence;
 mod stance;
 mod tree;
 pub mod words;

@@ -40,6 +40,16 @@ pub fn shortened(text: &str, most: usize) -> String {
     format!("{} …", start.get(..cut).unwrap_or_default().trim_end())
 }
 
+/// A text without the quotation marks around it. If others are inside, it stays as it is, because they can belong together.
+pub fn unquoted(text: &str) -> &str {
+    const MARKS: [char; 4] = ['"', '“', '”', '„'];
+    let inside = text.trim_matches(MARKS);
+    match inside.contains(MARKS) {
+        true => text,
+        false => inside,
+    }
+}
+
 /// A text in lines of at most `width` characters, without a line break at the end. The first begins with `label`, the others with as many blanks. A
 /// longer word has a separate line.
 pub fn labelled(label: &str, text: &str, width: usize) -> String {

@@ -5,17 +5,19 @@ use std::collections::BTreeSet;
 use riposte_claims::claims;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Stance, TopicId};
-use riposte_page::words::{shortened, three_decimals};
+use riposte_page::presence::Presence;
+use riposte_page::words::{shortened, three_decimals, unquoted};
 
 use super::super::ReportForm;
-use super::super::words::{Marker, difference, ordinal, unquoted};
+use super::super::words::{difference, ordinal};
 use super::topic::PageBuilder;
 use super::view::{
     ArgumentView, Card, DebateSide, DebateView, IllustrationView, LikeView, class, divide,
 };
+use crate::answer::marker::Marker;
 use crate::debate::LISTS;
 use crate::debate::sheet::{DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration};
-use crate::score::presence::{Presence, nothing, padding};
+use crate::score::presence::padding;
 
 /// The maximum number of characters of a quotation below an image.
 const WORDS: usize = 140;
@@ -78,7 +80,7 @@ pub(crate) fn sheet(
     };
     let sides = sides.filter(is_shown).collect();
     Some(DebateView {
-        nothing: presence.map(|presence| nothing(&presence)),
+        nothing: presence.map(|presence| presence.nothing()),
         facts,
         has_images: page.is_some(),
         sides,

@@ -6,20 +6,22 @@ use anyhow::Result;
 use riposte_eval::qrels::ImageGrades;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::{DocId, Explanation, Stance};
+use riposte_page::presence::Presence;
 use riposte_page::words::{number, shortened, three_decimals};
 use riposte_page::{ExplanationRow, StanceBar, WebAddress};
 
 use super::super::chart::{PlottedCandidate, Scatter};
 use super::super::pictures::{PictureSource, ReportPictures, Size};
-use super::super::words::{Marker, difference, ordinal};
+use super::super::words::{difference, ordinal};
 use super::super::{Body, RankChange, TopicReport, reason};
 use super::view::{
     Card, Gauge, ImageGradeView, ImageListView, ImageView, ImagesTopic, LINES, NOT_LISTED,
     Thumbnail, blocks_of, class, divide, facts, gauge, page_view,
 };
 use super::{CandidateRanks, ImageReportData, LOOK_ALIKES, LookAlike, LookAlikes, TopicPlan};
+use crate::answer::marker::Marker;
 use crate::evidence::{Evidence, PageEvidence};
-use crate::score::presence::{Presence, nothing};
+use crate::score::presence::presence_of;
 use crate::topic::question::{self, TopicParts};
 
 /// The maximum number of pages shown for an image.
@@ -102,7 +104,7 @@ impl<'a> PageBuilder<'a> {
     /// Whether any image is about the topic; `None` if that was not judged.
     pub(super) fn presence(&self) -> Option<Presence> {
         let explained = self.plan.explained.values();
-        Presence::of(explained.filter_map(|image| image.about.as_ref()))
+        presence_of(explained.filter_map(|image| image.about.as_ref()))
     }
 
     /// Says that nothing is about the topic, if neither the images nor the arguments of a debate sheet are.
@@ -111,7 +113,7 @@ impl<'a> PageBuilder<'a> {
         let sheet = sheets.find(|sheet| sheet.topic == self.plan.topic.id);
         let of_sheet = sheet.and_then(|sheet| sheet.presence);
         let presence = Presence::together(self.presence().into_iter().chain(of_sheet))?;
-        presence.is_nothing().then(|| nothing(&presence))
+        presence.is_nothing().then(|| presence.nothing())
     }
 
     fn grades(&self) -> Option<&'a BTreeMap<DocId, ImageGrades>> {

@@ -7,7 +7,7 @@ use riposte_page::{ExplanationRow, StanceBar, WebAddress};
 use super::super::RankChange;
 use super::super::chart::Scatter;
 use super::super::pictures::PictureSource;
-use super::super::words::{MarkedSpan, Marker};
+use crate::answer::marker::{MarkedSpan, Marker};
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::padding;

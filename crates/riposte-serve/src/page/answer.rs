@@ -8,8 +8,7 @@ use super::head::{AnswerHead, CLAIM, ExportLink, fields, has_sides, kept, name};
 use super::items::{ResultItem, divided};
 use super::links;
 use crate::answers::{
-    ClaimSide, CollectionInfo, Debated, ListedImage, ListedText, QuotedArgument, SearchAnswer,
-    WordHit,
+    Answer, Argument, CollectionInfo, Image, SearchAnswer, Stance, Text, WordHit,
 };
 use crate::desk::{Call, Desk};
 use crate::limits::MAX_SHOWN;
@@ -152,11 +151,11 @@ fn debate(asking: Asking) -> Result<String, Refusal> {
     shown.render().map_err(failed)
 }
 
-fn sides(page: &BrowserRequest, debated: &Debated) -> Vec<SideView> {
+fn sides(page: &BrowserRequest, debated: &Answer) -> Vec<SideView> {
     let sides = debated.sides.iter().map(|side| {
         let (class, title, answer) = match side.side {
-            ClaimSide::Pro => ("pro", "For", "yes"),
-            ClaimSide::Con => ("con", "Against", "no"),
+            Stance::Pro => ("pro", "For", "yes"),
+            Stance::Con => ("con", "Against", "no"),
         };
         let says = match side.claim.as_str() {
             "" => String::new(),
@@ -182,8 +181,8 @@ fn sides(page: &BrowserRequest, debated: &Debated) -> Vec<SideView> {
 impl SideView {
     fn of(
         page: &BrowserRequest,
-        arguments: Option<&[QuotedArgument]>,
-        images: Option<&[ListedImage]>,
+        arguments: Option<&[Argument]>,
+        images: Option<&[Image]>,
     ) -> SideView {
         let beside = arguments.unwrap_or_default();
         SideView {
@@ -199,7 +198,7 @@ impl SideView {
     }
 }
 
-fn list_arguments(page: &BrowserRequest, arguments: &[QuotedArgument]) -> Vec<ResultItem> {
+fn list_arguments(page: &BrowserRequest, arguments: &[Argument]) -> Vec<ResultItem> {
     let items = (1..).zip(arguments);
     let items = items.map(|(number, argument)| ResultItem::argument(page, number, argument));
     divided(
@@ -208,18 +207,14 @@ fn list_arguments(page: &BrowserRequest, arguments: &[QuotedArgument]) -> Vec<Re
     )
 }
 
-fn list_images(
-    page: &BrowserRequest,
-    images: &[ListedImage],
-    arguments: &[QuotedArgument],
-) -> Vec<ResultItem> {
+fn list_images(page: &BrowserRequest, images: &[Image], arguments: &[Argument]) -> Vec<ResultItem> {
     let items = images
         .iter()
         .map(|image| ResultItem::image(page, image, arguments));
     divided(items.collect(), images.iter().map(|image| &image.about))
 }
 
-fn list_texts(page: &BrowserRequest, texts: &[ListedText]) -> Vec<ResultItem> {
+fn list_texts(page: &BrowserRequest, texts: &[Text]) -> Vec<ResultItem> {
     let items = texts.iter().map(|text| ResultItem::text(page, text));
     divided(items.collect(), texts.iter().map(|text| &text.about))
 }
@@ -284,10 +279,10 @@ fn ranking(asking: Asking, kind: DocumentKind) -> Result<String, Refusal> {
 }
 
 /// The name of a list of a run.
-fn heading(list: ClaimSide) -> &'static str {
+fn heading(list: Stance) -> &'static str {
     match list {
-        ClaimSide::Pro => "The PRO list of the run",
-        ClaimSide::Con => "The CON list of the run",
+        Stance::Pro => "The PRO list of the run",
+        Stance::Con => "The CON list of the run",
     }
 }
 

@@ -4,7 +4,7 @@ use riposte_page::words::shortened;
 
 use super::links;
 use super::words::sentence;
-use crate::answers::{Basis, CollectionInfo, Polarity, Presence, SideOfDebate, Understood};
+use crate::answers::{Basis, CollectionInfo, Polarity, Presence, Side, Understood};
 use crate::questions::{BrowserRequest, DocumentKind, Filters, OnSide, PageStage};
 
 /// What stands above the results.
@@ -111,7 +111,7 @@ impl AnswerHead {
     }
 
     /// Takes the claims of the sides as what the question was understood as, unless that is known.
-    pub(super) fn with_sides(self, page: &BrowserRequest, sides: &[SideOfDebate]) -> AnswerHead {
+    pub(super) fn with_sides(self, page: &BrowserRequest, sides: &[Side]) -> AnswerHead {
         match sides {
             [pro, con] if self.understood.is_none() => AnswerHead {
                 understood: Some(UnderstoodAs::new(page, [&pro.claim, &con.claim], "")),

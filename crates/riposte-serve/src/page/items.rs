@@ -1,13 +1,12 @@
 //! A result on the page, whatever it is.
 
+use riposte_page::answer::padding_begins;
 use riposte_page::words::{shortened, three_decimals};
 use riposte_page::{StanceBar, WebAddress};
 use serde_json::Value;
 
 use super::links;
-use crate::answers::{
-    About, ClaimSide, ListedImage, ListedText, QuotedArgument, SearchHit, WordHit,
-};
+use crate::answers::{About, Argument, Image, SearchHit, Stance, Text, WordHit};
 use crate::questions::{BrowserRequest, DocumentKind};
 
 /// A result.
@@ -71,7 +70,7 @@ impl ResultItem {
     pub(super) fn argument(
         page: &BrowserRequest,
         number: usize,
-        argument: &QuotedArgument,
+        argument: &Argument,
     ) -> ResultItem {
         let mut item = ResultItem {
             label: number.to_string(),
@@ -94,8 +93,8 @@ impl ResultItem {
     /// An image of a list with sides.
     pub(super) fn image(
         page: &BrowserRequest,
-        image: &ListedImage,
-        arguments: &[QuotedArgument],
+        image: &Image,
+        arguments: &[Argument],
     ) -> ResultItem {
         let mut arguments = arguments.iter().map(|argument| Some(&argument.id));
         let illustrated = image.argument.as_ref();
@@ -118,7 +117,7 @@ impl ResultItem {
     }
 
     /// A passage or another document.
-    pub(super) fn text(page: &BrowserRequest, text: &ListedText) -> ResultItem {
+    pub(super) fn text(page: &BrowserRequest, text: &Text) -> ResultItem {
         ResultItem {
             label: text.rank.to_string(),
             class: match text.stance.as_deref() {
@@ -142,8 +141,8 @@ impl ResultItem {
     pub(super) fn hit(page: &BrowserRequest, kind: DocumentKind, hit: &SearchHit) -> ResultItem {
         let has_sides = matches!(kind, DocumentKind::Arguments | DocumentKind::Images);
         let (class, stance) = match hit.side {
-            Some(ClaimSide::Pro) => ("pro", "for"),
-            Some(ClaimSide::Con) => ("con", "against"),
+            Some(Stance::Pro) => ("pro", "for"),
+            Some(Stance::Con) => ("con", "against"),
             None => ("none", "undecided"),
         };
         let mut item = ResultItem {
@@ -209,13 +208,9 @@ impl ResultItem {
 /// Draws a line above the results at the end of a list that are less likely to be about the question.
 pub(super) fn divided<'a>(
     mut items: Vec<ResultItem>,
-    about: impl DoubleEndedIterator<Item = &'a About>,
+    about: impl ExactSizeIterator<Item = &'a About> + DoubleEndedIterator,
 ) -> Vec<ResultItem> {
-    let padding = about.rev().take_while(|about| about.is_padding).count();
-    if padding > 0
-        && let Some(begins) = items.len().checked_sub(padding)
-        && let Some(first) = items.get_mut(begins)
-    {
+    if let Some(first) = padding_begins(about).and_then(|at| items.get_mut(at)) {
         first.begins_padding = true;
     }
     items
@@ -231,10 +226,9 @@ fn why(page: &BrowserRequest, id: &str) -> String {
 }
 
 /// A rank, with the list of the run if there are two.
-fn listed(list: Option<ClaimSide>, rank: u32) -> String {
+fn listed(list: Option<Stance>, rank: u32) -> String {
     match list {
-        Some(ClaimSide::Pro) => format!("PRO {rank}"),
-        Some(ClaimSide::Con) => format!("CON {rank}"),
+        Some(list) => format!("{list} {rank}"),
         None => rank.to_string(),
     }
 }
@@ -274,17 +268,5 @@ mod tests {
         assert_eq!(readable(document), (Some("T".to_owned()), "x".to_owned()));
         assert_eq!(readable("no {json"), (None, "no {json".to_owned()));
         assert_eq!(readable(r#"{"premises":[1]}"#), (None, String::new()));
-    }
-
-    #[test]
-    fn only_the_end_of_a_list_is_padding() {
-        let about = [false, true, false, true, true].map(|is_padding| About {
-            probability: None,
-            is_padding,
-        });
-        let items = (0..5).map(|_| ResultItem::default()).collect();
-        let items = divided(items, about.iter());
-        let begins: Vec<bool> = items.iter().map(|item| item.begins_padding).collect();
-        assert_eq!(begins, [false, false, false, true, false]);
     }
 }

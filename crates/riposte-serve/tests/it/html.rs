@@ -110,7 +110,7 @@ impl Page {
     /// Landmarks, headings, labels and names, for keyboards and screen readers.
     fn assert_can_be_walked(&self) {
         assert_eq!(self.attribute("html", "lang"), "en");
-        assert!(!self.text("title").is_empty());
+        assert!(!self.text("head > title").is_empty());
         assert!(
             !self
                 .attribute("meta[name=viewport]", "content")

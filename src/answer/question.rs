@@ -1,0 +1,163 @@
+//! The answer to a question, from the rankings of a run with this one topic.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use riposte_claims::claims;
+use riposte_eval::topic::Topic;
+use riposte_eval::{Stance, TextTask, objects, run};
+use riposte_page::answer::{Answer, Side, Undecided};
+
+use super::documents::{self, arguments_of, illustrate};
+use super::judge::judge;
+use super::marker::Marker;
+use crate::debate::sheet::DebateSheet;
+use crate::ingest::own_folder::OwnFolder;
+use crate::runs::images::ImageRuns;
+use crate::runs::texts::FinishedTextRun;
+
+/// The first images of both lists, and the arguments of the debate sheet if there is one.
+///
+/// # Errors
+/// A document cannot be read, or the run has none of what is asked for.
+pub fn of_images(
+    topic: &Topic,
+    number: usize,
+    runs: &ImageRuns,
+    folder: Option<&OwnFolder>,
+) -> Result<Answer> {
+    let question = topic.title.as_str();
+    let run = runs.runs.first().context("the approach has no run")?;
+    let sheet = run.sheets.first();
+    let mut words = Marker::new(question);
+    let [mut pro, mut con, mut undecided] = [Vec::new(), Vec::new(), Vec::new()];
+    for line in run
+        .ranking
+        .lines
+        .iter()
+        .filter(|line| line.rank as usize <= number)
+    {
+        let mut explained = run.ranking.explained.iter();
+        let explained = explained.find(|one| one.image == line.image);
+        let mut image = documents::image(line, explained, runs, &mut words)?;
+        if let Some(sheet) = sheet {
+            illustrate(&mut image, sheet);
+        }
+        let key = (line.topic.clone(), line.image.clone());
+        let side = run.ranking.sides.get(&key).copied().flatten();
+        let other = side.filter(|side| *side != line.stance);
+        if let Some(score) = other.and_then(|side| explained?.score(side)) {
+            // it is shown on the side that it takes, so with its score there
+            image.score = run::written_score(score.value())?;
+        }
+        match side {
+            Some(Stance::Pro) => pro.push(image),
+            Some(Stance::Con) => con.push(image),
+            None => undecided.push(image),
+        }
+    }
+    for images in [&mut pro, &mut con, &mut undecided] {
+        images.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    }
+    let sides = [(Stance::Pro, pro), (Stance::Con, con)].map(|(stance, images)| Side {
+        arguments: sheet.map(|sheet| arguments_of(sheet, Some(stance), number)),
+        images: Some(images),
+        ..side_of(question, stance)
+    });
+    let mut answer = Answer {
+        question: question.to_owned(),
+        sides: sides.into(),
+        undecided: Some(Undecided {
+            images: Some(undecided),
+            ..undecided_of(sheet, number)
+        }),
+        ..Answer::default()
+    };
+    if let Some(folder) = folder {
+        show_files_of(&mut answer, folder);
+    }
+    judge(&mut answer, run.ranking.judged.get(&topic.id), sheet);
+    Ok(answer)
+}
+
+/// Names the files of the folder that the collection was made of, and not their copies.
+fn show_files_of(answer: &mut Answer, folder: &OwnFolder) {
+    for image in answer.images_mut() {
+        let copy = image.file.as_deref().map(Path::new);
+        if let Some(file) = copy.and_then(|copy| folder.original(copy)) {
+            image.file = Some(file.display().to_string());
+        }
+    }
+}
+
+/// The arguments of the debate sheet.
+///
+/// # Errors
+/// A document cannot be read, or the run has none of what is asked for.
+pub fn of_arguments(topic: &Topic, number: usize, run: &FinishedTextRun) -> Result<Answer> {
+    let question = topic.title.as_str();
+    let sheet = run.sheets.first().context("the run has no debate sheet")?;
+    let sides = Stance::BOTH.map(|stance| Side {
+        arguments: Some(arguments_of(sheet, Some(stance), number)),
+        ..side_of(question, stance)
+    });
+    let mut answer = Answer {
+        question: question.to_owned(),
+        sides: sides.into(),
+        undecided: Some(undecided_of(Some(sheet), number)),
+        ..Answer::default()
+    };
+    judge(&mut answer, run.judged.get(&topic.id), Some(sheet));
+    Ok(answer)
+}
+
+/// The first texts of the ranking.
+///
+/// # Errors
+/// A document cannot be read, or the run has none of what is asked for.
+pub fn of_texts(
+    task: TextTask,
+    topic: &Topic,
+    number: usize,
+    run: &FinishedTextRun,
+) -> Result<Answer> {
+    let question = topic.title.as_str();
+    let index = run.indexes.first().context("the approach has no index")?;
+    let mut words = Marker::new(question);
+    let lines = run.lines.iter().take(number);
+    let texts = lines.map(|line| documents::text(line, index, &mut words));
+    let objects = objects::from_title(question);
+    let mut answer = Answer {
+        question: question.to_owned(),
+        texts: Some(texts.collect::<Result<_>>()?),
+        objects: objects.filter(|_| task == TextTask::Comparative),
+        ..Answer::default()
+    };
+    judge(&mut answer, run.judged.get(&topic.id), None);
+    Ok(answer)
+}
+
+/// The first undecided arguments of a debate sheet.
+fn undecided_of(sheet: Option<&DebateSheet>, number: usize) -> Undecided {
+    let arguments = sheet.map(|sheet| arguments_of(sheet, None, number));
+    let count = arguments.as_ref().map_or(0, Vec::len);
+    Undecided {
+        arguments,
+        images: None,
+        more_arguments: sheet.map(|sheet| sheet.undecided.saturating_sub(count)),
+    }
+}
+
+/// A side with its claim, without arguments and images.
+fn side_of(question: &str, side: Stance) -> Side {
+    let (claim, counter_claim) = claims(question);
+    Side {
+        side,
+        claim: match side {
+            Stance::Pro => claim,
+            Stance::Con => counter_claim,
+        },
+        arguments: None,
+        images: None,
+    }
+}
