@@ -78,7 +78,7 @@ pub struct Side {
     pub images: Option<Vec<Image>>,
 }
 
-/// What is about the question but takes no clear side: P(pro) and P(con) differ by less than .25.
+/// What is about the question but takes no clear side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct Undecided {
     /// Strongest first.
@@ -189,7 +189,8 @@ pub struct About {
     pub is_padding: bool,
 }
 
-/// A side towards the claim of a question, in the description of a server. Its values are those of [`Stance`].
+// the description of a `Stance` in OpenAPI
+/// A side towards the claim of a question.
 #[derive(ToSchema)]
 #[schema(as = Side, rename_all = "UPPERCASE")]
 pub enum SideSchema {
