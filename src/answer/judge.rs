@@ -18,14 +18,22 @@ pub(super) fn judge(answer: &mut Answer, judged: Option<&Judged>, sheet: Option<
         .presence
         .is_some_and(|presence| presence.is_nothing());
     let probability = |id: &str| judged?.about(&DocId(id.to_owned()));
+    for image in answer.images_mut() {
+        image.about.probability = probability(&image.id);
+    }
+    for text in answer.texts.iter_mut().flatten() {
+        text.about.probability = probability(&text.id);
+    }
+    mark_padding(answer);
+}
+
+/// Marks the padding of all lists.
+pub(super) fn mark_padding(answer: &mut Answer) {
     let sides = answer.sides.iter_mut();
     let lists = sides.map(|side| (&mut side.images, &mut side.arguments));
     let undecided = answer.undecided.iter_mut();
     let undecided = undecided.map(|list| (&mut list.images, &mut list.arguments));
     for (images, arguments) in lists.chain(undecided) {
-        for image in images.iter_mut().flatten() {
-            image.about.probability = probability(&image.id);
-        }
         // an image below an argument is there because it is like the argument
         let others = images.iter_mut().flatten();
         let others = others.filter(|image| image.argument.is_none());
@@ -38,10 +46,7 @@ pub(super) fn judge(answer: &mut Answer, judged: Option<&Judged>, sheet: Option<
         divide(arguments.map(|argument| &mut argument.about));
     }
     let texts = answer.texts.iter_mut().flatten();
-    divide(texts.map(|text| {
-        text.about.probability = probability(&text.id);
-        &mut text.about
-    }));
+    divide(texts.map(|text| &mut text.about));
 }
 
 /// Marks those at the end of a list that are less likely to be about the question.

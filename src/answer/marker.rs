@@ -2,17 +2,10 @@
 
 use std::collections::HashSet;
 
+use riposte_page::MarkedSpan;
 use tantivy::tokenizer::TextAnalyzer;
 
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
-
-/// A piece of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MarkedSpan {
-    pub text: String,
-    /// Whether it is a word of the topic.
-    pub is_match: bool,
-}
 
 /// Marks a topic's words in texts, whatever their inflection. Stop words ("should", "the") are not marked.
 pub(crate) struct Marker {

@@ -6,10 +6,10 @@ use anyhow::{Context, Result};
 use riposte_claims::claims;
 use riposte_eval::topic::Topic;
 use riposte_eval::{Stance, TextTask, objects, run};
-use riposte_page::answer::{Answer, Side, Undecided};
+use riposte_page::answer::{Answer, Image, Side, Undecided};
 
 use super::documents::{self, arguments_of, illustrate};
-use super::judge::judge;
+use super::judge::{judge, mark_padding};
 use super::marker::Marker;
 use crate::debate::sheet::DebateSheet;
 use crate::ingest::own_folder::OwnFolder;
@@ -59,20 +59,13 @@ pub fn of_images(
     for images in [&mut pro, &mut con, &mut undecided] {
         images.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
     }
-    let sides = [(Stance::Pro, pro), (Stance::Con, con)].map(|(stance, images)| Side {
-        arguments: sheet.map(|sheet| arguments_of(sheet, Some(stance), number)),
-        images: Some(images),
-        ..side_of(question, stance)
+    let mut answer = laid_out(question, sheet, number, |side| {
+        Some(std::mem::take(match side {
+            Some(Stance::Pro) => &mut pro,
+            Some(Stance::Con) => &mut con,
+            None => &mut undecided,
+        }))
     });
-    let mut answer = Answer {
-        question: question.to_owned(),
-        sides: sides.into(),
-        undecided: Some(Undecided {
-            images: Some(undecided),
-            ..undecided_of(sheet, number)
-        }),
-        ..Answer::default()
-    };
     if let Some(folder) = folder {
         show_files_of(&mut answer, folder);
     }
@@ -95,18 +88,8 @@ fn show_files_of(answer: &mut Answer, folder: &OwnFolder) {
 /// # Errors
 /// A document cannot be read, or the run has none of what is asked for.
 pub fn of_arguments(topic: &Topic, number: usize, run: &FinishedTextRun) -> Result<Answer> {
-    let question = topic.title.as_str();
     let sheet = run.sheets.first().context("the run has no debate sheet")?;
-    let sides = Stance::BOTH.map(|stance| Side {
-        arguments: Some(arguments_of(sheet, Some(stance), number)),
-        ..side_of(question, stance)
-    });
-    let mut answer = Answer {
-        question: question.to_owned(),
-        sides: sides.into(),
-        undecided: Some(undecided_of(Some(sheet), number)),
-        ..Answer::default()
-    };
+    let mut answer = laid_out(&topic.title, Some(sheet), number, |_| None);
     judge(&mut answer, run.judged.get(&topic.id), Some(sheet));
     Ok(answer)
 }
@@ -137,27 +120,43 @@ pub fn of_texts(
     Ok(answer)
 }
 
-/// The first undecided arguments of a debate sheet.
-fn undecided_of(sheet: Option<&DebateSheet>, number: usize) -> Undecided {
-    let arguments = sheet.map(|sheet| arguments_of(sheet, None, number));
-    let count = arguments.as_ref().map_or(0, Vec::len);
-    Undecided {
-        arguments,
-        images: None,
-        more_arguments: sheet.map(|sheet| sheet.undecided.saturating_sub(count)),
-    }
+/// A debate sheet as the answer to its question, with these images of each side, and of what is undecided.
+pub(crate) fn of_sheet(
+    question: &str,
+    sheet: &DebateSheet,
+    images: impl FnMut(Option<Stance>) -> Option<Vec<Image>>,
+) -> Answer {
+    let mut answer = laid_out(question, Some(sheet), usize::MAX, images);
+    mark_padding(&mut answer);
+    answer
 }
 
-/// A side with its claim, without arguments and images.
-fn side_of(question: &str, side: Stance) -> Side {
+/// The sides of a question with these images, and the first arguments of a debate sheet.
+fn laid_out(
+    question: &str,
+    sheet: Option<&DebateSheet>,
+    number: usize,
+    mut images: impl FnMut(Option<Stance>) -> Option<Vec<Image>>,
+) -> Answer {
+    let arguments = |side| sheet.map(|sheet| arguments_of(sheet, side, number));
     let (claim, counter_claim) = claims(question);
-    Side {
+    let sides = [(Stance::Pro, claim), (Stance::Con, counter_claim)];
+    let sides = sides.map(|(side, claim)| Side {
         side,
-        claim: match side {
-            Stance::Pro => claim,
-            Stance::Con => counter_claim,
-        },
-        arguments: None,
-        images: None,
+        claim,
+        arguments: arguments(Some(side)),
+        images: images(Some(side)),
+    });
+    let undecided = arguments(None);
+    let count = undecided.as_ref().map_or(0, Vec::len);
+    Answer {
+        question: question.to_owned(),
+        sides: sides.into(),
+        undecided: Some(Undecided {
+            more_arguments: sheet.map(|sheet| sheet.undecided.saturating_sub(count)),
+            arguments: undecided,
+            images: images(None),
+        }),
+        ..Answer::default()
     }
 }

@@ -74,7 +74,7 @@ pub(crate) struct TopicReport {
     /// Says that nothing in the collection is about the topic, if that is so.
     nothing: Option<String>,
     /// The debate sheet; `None` if the run has none.
-    debate: Option<images::DebateView>,
+    debate: Option<images::SheetView>,
     body: Body,
 }
 

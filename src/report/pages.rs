@@ -11,7 +11,7 @@ use riposte_page::words::{shortened, three_decimals};
 use sha2::{Digest, Sha256};
 
 use super::chart::{ColumnChart, TopicColumn};
-use super::images::{DebateView, NOT_LISTED};
+use super::images::{NOT_LISTED, SheetView};
 use super::overview::{self, Differing};
 use super::words::{difference, slug};
 use super::{Body, MeasureColumn, ReportForm, ReportHead, RunReport, TopicReport};
@@ -111,7 +111,7 @@ struct Topic<'a> {
 #[template(path = "debate.html", config = "src/report/askama.toml")]
 struct DebatePage<'a> {
     report: &'a TopicReport,
-    debate: &'a DebateView,
+    debate: &'a SheetView,
     anchor: String,
     topic_href: String,
     previous: Option<Neighbour>,

@@ -10,14 +10,14 @@ use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId, ObjectStance, Stance, TextTask};
 use riposte_page::words::{number, shortened, three_decimals};
-use riposte_page::{ExplanationRow, WebAddress};
+use riposte_page::{ExplanationRow, MarkedSpan, WebAddress};
 
 use super::chart::Scores;
 use super::images::{Gauge, sheet};
 use super::place::ReportPlace;
 use super::shown::{ShownRun, by_rank};
 use super::{Body, RankChange, TopicReport, nothing_about, reason};
-use crate::answer::marker::{MarkedSpan, Marker};
+use crate::answer::marker::Marker;
 use crate::index::inverted::{Document, InvertedIndex};
 use crate::score::presence::padding;
 use crate::score::side_taken as side_of;

@@ -3,7 +3,9 @@
 
 mod address;
 pub mod answer;
+mod debate;
 pub mod escape;
+mod items;
 pub mod limits;
 pub mod presence;
 mod stance;
@@ -12,6 +14,10 @@ pub mod words;
 
 #[doc(inline)]
 pub use address::WebAddress;
+#[doc(inline)]
+pub use debate::{CLAIM, DebateView};
+#[doc(inline)]
+pub use items::{Links, MarkedSpan, Picture, ResultItem, divided};
 #[doc(inline)]
 pub use stance::StanceBar;
 #[doc(inline)]

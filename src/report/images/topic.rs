@@ -8,7 +8,7 @@ use riposte_eval::run::ImageRunLine;
 use riposte_eval::{DocId, Explanation, Stance};
 use riposte_page::presence::Presence;
 use riposte_page::words::{number, shortened, three_decimals};
-use riposte_page::{ExplanationRow, StanceBar, WebAddress};
+use riposte_page::{ExplanationRow, Picture, StanceBar, WebAddress};
 
 use super::super::chart::{PlottedCandidate, Scatter};
 use super::super::pictures::{PictureSource, ReportPictures, Size};
@@ -185,6 +185,15 @@ impl<'a> PageBuilder<'a> {
             change: None,
             twins: None,
         }
+    }
+
+    pub(super) fn shown_picture(&self, id: &DocId) -> Option<Picture> {
+        let source = self.picture(id, Size::Card)?;
+        Some(Picture {
+            address: source.address,
+            size: Some((source.width, source.height)),
+            alt: self.alt(id),
+        })
     }
 
     fn listed(&self, line: &ImageRunLine) -> Card {

@@ -1,5 +1,6 @@
 //! What stands above the results of a question, and what can be done with them.
 
+use riposte_page::CLAIM;
 use riposte_page::words::shortened;
 
 use super::links;
@@ -45,9 +46,6 @@ pub(super) struct ExportLink {
     /// The name of the file, if it is downloaded.
     pub(super) file: Option<&'static str>,
 }
-
-/// The characters that are shown of a claim.
-pub(super) const CLAIM: usize = 300;
 
 /// The lines of a run: what `riposte` writes for a topic.
 const RUN_TEXTS: &str = "1000";

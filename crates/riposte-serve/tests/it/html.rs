@@ -71,7 +71,7 @@ impl Page {
     fn assert_runs_only_its_script(&self) {
         let allowed: BTreeSet<&str> = ELEMENTS
             .into_iter()
-            .chain(["rect", "script", "title"])
+            .chain(["bdi", "rect", "script", "title"])
             .collect();
         for element in self.all("*") {
             let name = element.value().name();

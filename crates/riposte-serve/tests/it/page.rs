@@ -62,10 +62,16 @@ fn both_sides_stand_beside_each_other_with_the_strongest_first() {
         assert_eq!(words, [side(1), side(2), side(3), side(4), side(5)]);
     }
     // the bar of what is against it is on the right
-    assert_eq!(page.attributes(".con .text .lean .con", "x")[0], "60.0%");
-    assert_eq!(page.attributes(".con .text .lean .pro", "width")[0], "0.0%");
     assert_eq!(
-        page.attributes(".pro .text .lean", "aria-label")[0],
+        page.attributes(".con .argument .lean .con", "x")[0],
+        "60.0%"
+    );
+    assert_eq!(
+        page.attributes(".con .argument .lean .pro", "width")[0],
+        "0.0%"
+    );
+    assert_eq!(
+        page.attributes(".pro .argument .lean", "aria-label")[0],
         "P(pro) − P(con) +0.800"
     );
     assert_eq!(page.texts(".pro .repeats summary")[0], "2 nearly the same");
@@ -79,8 +85,8 @@ fn both_sides_stand_beside_each_other_with_the_strongest_first() {
     assert!(page.all(".padding").is_empty());
     let two = server.page("/?q=Close+zoos%3F&hits=2");
     assert_eq!(two.texts(".padding"), ["less likely to be about it"; 2]);
-    let order = two.attributes(".pro .texts > li", "class");
-    assert_eq!(order, ["text none", "padding", "text none"]);
+    let order = two.attributes(".pro .arguments > li", "class");
+    assert_eq!(order, ["argument", "padding", "argument"]);
 }
 
 #[test]
