@@ -1,9 +1,9 @@
 //! What the server adds to an answer of `riposte ask`. A client gets the addresses of pictures on the server, and not their files.
 
 use anyhow::Result;
-use riposte_claims::{claims, polarity};
+use riposte_claims::{Polarity, claims, polarity};
 use riposte_eval::DocId;
-use riposte_page::answer::{Answer, Polarity, Understood};
+use riposte_page::answer::{Answer, QuestionPolarity, Understood};
 
 use super::opened::OpenedPart;
 use crate::html::percent_encoded;
@@ -18,9 +18,9 @@ pub(super) fn picture_address(collection: &str, id: &str) -> String {
 pub(super) fn understood(question: &str) -> Understood {
     let (claim, counter_claim) = claims(question);
     let polarity = match polarity(question) {
-        _ if counter_claim.is_empty() => Polarity::Open,
-        riposte_claims::Polarity::For => Polarity::Positive,
-        riposte_claims::Polarity::Against => Polarity::Negative,
+        _ if counter_claim.is_empty() => QuestionPolarity::Open,
+        Polarity::For => QuestionPolarity::Positive,
+        Polarity::Against => QuestionPolarity::Negative,
     };
     Understood {
         claim,
@@ -72,8 +72,11 @@ mod tests {
     #[test]
     fn an_open_question_has_no_polarity() {
         let polarity = |question| understood(question).polarity;
-        assert_eq!(polarity("Should zoos be kept?"), Polarity::Positive);
-        assert_eq!(polarity("Should zoos be banned?"), Polarity::Negative);
-        assert_eq!(polarity("Which is the best pet?"), Polarity::Open);
+        assert_eq!(polarity("Should zoos be kept?"), QuestionPolarity::Positive);
+        assert_eq!(
+            polarity("Should zoos be banned?"),
+            QuestionPolarity::Negative
+        );
+        assert_eq!(polarity("Which is the best pet?"), QuestionPolarity::Open);
     }
 }

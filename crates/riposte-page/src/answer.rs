@@ -46,13 +46,14 @@ pub struct Understood {
     /// What "no" says; empty for an open question.
     pub counter_claim: String,
     /// Whether the question is for the claim's subject or against it: "Should zoos be banned?" is against zoos.
-    pub polarity: Polarity,
+    pub polarity: QuestionPolarity,
 }
 
 /// Whether a question is for its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Polarity {
+#[schema(as = Polarity)]
+pub enum QuestionPolarity {
     /// "Should zoos be kept?"
     Positive,
     /// "Should zoos be banned?"

@@ -153,24 +153,18 @@ impl ResultItem {
     /// The same, with where it comes from: a link has the name of the source, if there is one.
     #[must_use]
     pub fn from(self, source: Option<&str>, url: Option<&str>) -> ResultItem {
-        let source = source.map(|source| shortened(source, NAME));
+        let mut source = source.map(|source| shortened(source, NAME));
         let mut url = url.and_then(WebAddress::of);
-        match (&mut url, source) {
-            (
-                Some(WebAddress {
-                    text,
-                    link: Some(_),
-                }),
-                Some(source),
-            ) => {
-                *text = source;
-                ResultItem { url, ..self }
-            }
-            (_, source) => ResultItem {
-                url,
-                source,
-                ..self
-            },
+        if let Some(url) = &mut url
+            && url.link.is_some()
+            && let Some(source) = source.take()
+        {
+            url.text = source;
+        }
+        ResultItem {
+            url,
+            source,
+            ..self
         }
     }
 

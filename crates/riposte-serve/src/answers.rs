@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::questions::DocumentKind;
 pub use riposte_eval::Stance;
 pub use riposte_page::answer::{
-    About, Answer, Argument, Image, Polarity, Side, SideSchema, Text, Undecided, Understood,
+    About, Answer, Argument, Image, QuestionPolarity, Side, SideSchema, Text, Undecided, Understood,
 };
 pub use riposte_page::presence::{Basis, Presence};
 

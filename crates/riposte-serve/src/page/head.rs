@@ -5,7 +5,7 @@ use riposte_page::words::shortened;
 
 use super::links;
 use super::words::sentence;
-use crate::answers::{Basis, CollectionInfo, Polarity, Presence, Side, Understood};
+use crate::answers::{Basis, CollectionInfo, Presence, QuestionPolarity, Side, Understood};
 use crate::questions::{BrowserRequest, DocumentKind, Filters, OnSide, PageStage};
 
 /// What stands above the results.
@@ -99,9 +99,9 @@ impl AnswerHead {
     ) -> AnswerHead {
         let understood = understood.map(|of| {
             let polarity = match of.polarity {
-                Polarity::Positive => "positive: the question is for its subject",
-                Polarity::Negative => "negative: the question is against its subject",
-                Polarity::Open => "open: the question takes no side",
+                QuestionPolarity::Positive => "positive: the question is for its subject",
+                QuestionPolarity::Negative => "negative: the question is against its subject",
+                QuestionPolarity::Open => "open: the question takes no side",
             };
             UnderstoodAs::new(page, [&of.claim, &of.counter_claim], polarity)
         });

@@ -64,7 +64,7 @@ fn understood() -> Understood {
     Understood {
         claim: text(),
         counter_claim: text(),
-        polarity: Polarity::Open,
+        polarity: QuestionPolarity::Open,
     }
 }
 

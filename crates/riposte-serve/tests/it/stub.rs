@@ -201,7 +201,7 @@ impl Desk for Stub {
             understood: Some(Understood {
                 claim: "zoos should be closed".to_owned(),
                 counter_claim: "zoos should not be closed".to_owned(),
-                polarity: Polarity::Negative,
+                polarity: QuestionPolarity::Negative,
             }),
             results: (1..=count).map(hit).collect(),
             presence: Some(Presence {
