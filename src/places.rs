@@ -10,7 +10,7 @@ use crate::events::{Event, OnEvent};
 use crate::{disk, workspace};
 
 /// The places that the user has chosen. What has no chosen place is stored in the cache directory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Places {
     /// The evidence store of an image collection, an SQLite file.
     pub evidence: Option<PathBuf>,

@@ -9,9 +9,11 @@ use riposte_page::presence::Presence;
 use tantivy::tokenizer::TextAnalyzer;
 
 use crate::events::{Event, Note, NoteKind, OnEvent};
-use crate::evidence::sentence::Sentences;
+use crate::evidence::ocr::Ocr;
+use crate::evidence::page::Pages;
+use crate::evidence::sentence::{SentenceVectors, Sentences};
 use crate::evidence::store::Store;
-use crate::evidence::{clip, page, sentiment};
+use crate::evidence::{Channel, PartValue, SentenceVector};
 use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
 use crate::index::images::ImageEvidence;
 use crate::index::inverted::InvertedIndex;
@@ -119,25 +121,20 @@ pub(crate) fn of_images<'a>(
     if other_language(topic.conveyed()).is_some() {
         return Ok(judged);
     }
-    let left_out = [
-        &page::CRAWL_RANK,
-        &clip::CLIP,
-        &clip::IMAGE_TEXT,
-        &sentiment::VADER,
-        &sentiment::AFINN,
-    ];
+    let channels: [&dyn Channel; 3] = [&Pages, &Ocr, &SentenceVectors];
     let vector = vector.filter(|(_, producer)| is_calibrated(Some(producer)));
     let mut words = TopicWords::of(topic.conveyed());
     for id in images {
         if judged.contains_key(id) {
             continue;
         }
-        let Some(image) = ImageEvidence::read(store, id, &left_out)? else {
+        let Some(image) = ImageEvidence::read(store, id, &channels)? else {
             continue;
         };
         let common = match vector {
             Some((vector, _)) => {
-                let texts = image.sentences.iter().map(|text| &text.value);
+                let texts = image.evidence.list::<PartValue<SentenceVector>>();
+                let texts = texts.iter().map(|text| &text.value.0);
                 let texts = texts.filter(|text| text.len() == vector.len());
                 let cosines = texts.map(|text| f64::from(vector::dot(text, vector)));
                 // an image without any text is like nothing

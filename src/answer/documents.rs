@@ -10,18 +10,20 @@ use riposte_page::words::unquoted;
 use super::marker::Marker;
 use crate::debate;
 use crate::debate::sheet::{DebateArgument, DebateSheet};
+use crate::evidence::PageEvidence;
 use crate::index::inverted::InvertedIndex;
 use crate::reading::clauses::is_question;
-use crate::runs::images::ImageRuns;
+use crate::runs::images::OpenImages;
+use crate::score::stance::probability;
 
 /// An image of the run, with the sentence in or around it that has the most words of the question and is no question itself.
 pub(super) fn image(
     line: &ImageRunLine,
     explained: Option<&ExplainedImage>,
-    runs: &ImageRuns,
+    images: &OpenImages,
     words: &mut Marker,
 ) -> Result<Image> {
-    let extracted = runs.images.extracted();
+    let extracted = images.extracted();
     let evidence = extracted.extraction.store.read(&line.image)?;
     let found = evidence.as_ref().map(debate::image_sentences);
     let (mut text, mut place) = (String::new(), None);
@@ -36,20 +38,22 @@ pub(super) fn image(
         let found = best(words, sentences, |sentence| &sentence.text);
         (text, place) = (found.text, Some(found.place));
     }
-    let entries = &runs.images.collection.entries;
+    let entries = &images.collection.entries;
     let entry = entries.binary_search_by(|entry| entry.id.cmp(&line.image));
     let files = entry.map_or_else(
         |_| Vec::new(),
         |at| entries[at].list(&mut Vec::new()).images,
     );
-    let page = evidence.as_ref().and_then(|e| e.pages.first());
+    let page = evidence
+        .as_ref()
+        .and_then(|e| e.list::<PageEvidence>().first());
     Ok(Image {
         list: line.stance,
         rank: line.rank,
         id: line.image.0.clone(),
         score: line.score.context("a line of the run has no score")?,
-        pro: explained.and_then(|of| of.probability(Stance::Pro)),
-        con: explained.and_then(|of| of.probability(Stance::Con)),
+        pro: explained.and_then(|of| probability(of, Stance::Pro)),
+        con: explained.and_then(|of| probability(of, Stance::Con)),
         words: unquoted(&debate::quotation(&text)).to_owned(),
         place: place.map(str::to_owned),
         file: files.first().map(|file| file.display().to_string()),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use riposte_claims::claims;
 use riposte_eval::topic::Topic;
 use riposte_eval::{Stance, TextTask, objects, run};
@@ -13,21 +13,38 @@ use super::judge::{judge, mark_padding};
 use super::marker::Marker;
 use crate::debate::sheet::DebateSheet;
 use crate::ingest::own_folder::OwnFolder;
-use crate::runs::images::ImageRuns;
+use crate::runs::finished::MadeRun;
+use crate::runs::images::ImageRun;
 use crate::runs::texts::FinishedTextRun;
 
-/// The first images of both lists, and the arguments of the debate sheet if there is one.
+/// The answer that a run gives, by at most `number` of each kind. Images of an own folder are named by its files.
 ///
 /// # Errors
 /// A document cannot be read, or the run has none of what is asked for.
-pub fn of_images(
+pub fn of_run(
     topic: &Topic,
     number: usize,
-    runs: &ImageRuns,
+    run: &MadeRun,
+    folder: Option<&OwnFolder>,
+) -> Result<Answer> {
+    match run {
+        MadeRun::Images(run) => of_images(topic, number, run, folder),
+        MadeRun::Searched(run) if run.task == TextTask::Controversial => {
+            of_arguments(topic, number, run)
+        }
+        MadeRun::Searched(run) => of_texts(topic, number, run),
+        MadeRun::Asked(_) => bail!("the approach asks a service, whose answers have no texts"),
+    }
+}
+
+/// The first images of both lists, and the arguments of the debate sheet if there is one.
+fn of_images(
+    topic: &Topic,
+    number: usize,
+    run: &ImageRun,
     folder: Option<&OwnFolder>,
 ) -> Result<Answer> {
     let question = topic.title.as_str();
-    let run = runs.runs.first().context("the approach has no run")?;
     let sheet = run.sheets.first();
     let mut words = Marker::new(question);
     let [mut pro, mut con, mut undecided] = [Vec::new(), Vec::new(), Vec::new()];
@@ -39,7 +56,7 @@ pub fn of_images(
     {
         let mut explained = run.ranking.explained.iter();
         let explained = explained.find(|one| one.image == line.image);
-        let mut image = documents::image(line, explained, runs, &mut words)?;
+        let mut image = documents::image(line, explained, &run.images, &mut words)?;
         if let Some(sheet) = sheet {
             illustrate(&mut image, sheet);
         }
@@ -84,10 +101,7 @@ fn show_files_of(answer: &mut Answer, folder: &OwnFolder) {
 }
 
 /// The arguments of the debate sheet.
-///
-/// # Errors
-/// A document cannot be read, or the run has none of what is asked for.
-pub fn of_arguments(topic: &Topic, number: usize, run: &FinishedTextRun) -> Result<Answer> {
+fn of_arguments(topic: &Topic, number: usize, run: &FinishedTextRun) -> Result<Answer> {
     let sheet = run.sheets.first().context("the run has no debate sheet")?;
     let mut answer = laid_out(&topic.title, Some(sheet), number, |_| None);
     judge(&mut answer, run.judged.get(&topic.id), Some(sheet));
@@ -97,13 +111,8 @@ pub fn of_arguments(topic: &Topic, number: usize, run: &FinishedTextRun) -> Resu
 /// The first texts of the ranking.
 ///
 /// # Errors
-/// A document cannot be read, or the run has none of what is asked for.
-pub fn of_texts(
-    task: TextTask,
-    topic: &Topic,
-    number: usize,
-    run: &FinishedTextRun,
-) -> Result<Answer> {
+/// A document cannot be read.
+pub(crate) fn of_texts(topic: &Topic, number: usize, run: &FinishedTextRun) -> Result<Answer> {
     let question = topic.title.as_str();
     let index = run.indexes.first().context("the approach has no index")?;
     let mut words = Marker::new(question);
@@ -113,7 +122,7 @@ pub fn of_texts(
     let mut answer = Answer {
         question: question.to_owned(),
         texts: Some(texts.collect::<Result<_>>()?),
-        objects: objects.filter(|_| task == TextTask::Comparative),
+        objects: objects.filter(|_| run.task == TextTask::Comparative),
         ..Answer::default()
     };
     judge(&mut answer, run.judged.get(&topic.id), None);

@@ -4,17 +4,16 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
+use riposte_eval::TextTask;
 use riposte_eval::edition::{ASSUMED, Edition};
 use riposte_eval::topic::{self, Topic};
-use riposte_eval::{TextTask, run};
 use riposte_page::answer::{Answer, Text};
 use serde_json::json;
 
-use super::request::{DoneTexts, ImageOptions, stoppable};
-use super::{Approach, Collection, Error, Request};
+use super::request::stoppable;
+use super::{Approach, Collection, Error};
 use crate::answer::question;
 use crate::collection::task::Task;
 use crate::disk::remove_if_there;
@@ -28,9 +27,9 @@ use crate::recipes::settings::Setting;
 use crate::report::inspect::{self, OnThreadEvent};
 use crate::report::place::ReportPlace;
 use crate::report::shown::ShownRun;
-use crate::runs::images::ImageRuns;
+use crate::runs::finished::MadeRun;
+use crate::runs::plan::Wishes;
 use crate::runs::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
-use crate::runs::texts::FinishedTextRun;
 use crate::topic::ASKED;
 
 /// What is written beside the run: the file with the topic, and the directory of the report.
@@ -60,7 +59,8 @@ pub struct AskSettings<'a> {
 /// An answer, and the run that it comes from.
 pub struct Answered {
     pub answer: Answer,
-    pub run: AnsweringRun,
+    /// The run with the question as its topic.
+    pub run: MadeRun,
     topic: Topic,
 }
 
@@ -72,15 +72,9 @@ pub enum ReportOutput {
     File(PathBuf),
 }
 
-/// The run with the question as its topic.
-pub enum AnsweringRun {
-    Images(Box<ImageRuns>),
-    Texts(TextTask, Box<FinishedTextRun>),
-}
-
 impl Collection {
     /// Answers a question with the default approach: by the best images and arguments for and against its claim, or by the best texts; by at most `number`
-    /// of each. `on_event` is as for [`Request::rank`].
+    /// of each. `on_event` is as for [`Request::rank`](crate::Request::rank).
     ///
     /// # Errors
     /// The question is empty or longer than 1,000 characters, there is nothing to answer with, or the ranking fails.
@@ -145,26 +139,46 @@ impl AskSettings<'_> {
                 on_event(event);
             }
         };
-        let (answer, run) = match task {
-            Task::Images => self.ask_images(&topic, host, on_event)?,
-            Task::Texts(task) => self.ask_texts(task, &topic, host.stop, on_event)?,
+        let debate = match task {
+            Task::Images => self.arguments.is_some(),
+            Task::Texts(task) => task == TextTask::Controversial,
         };
+        let mut run = self.run(&topic, debate, host, on_event)?;
+        run.round_scores()?;
+        if let (Some(dir), Task::Images, false) = (&self.output, task, debate) {
+            let file = dir.join(DEBATE);
+            let removing = || format!("cannot remove {}", file.display());
+            remove_if_there(&file).with_context(removing)?;
+        }
+        let answer = question::of_run(&topic, self.number, &run, self.folder)?;
         Ok(Answered { answer, run, topic })
     }
 
-    fn request(&self, topic: &Topic, debate: bool) -> Result<Request<'_>> {
+    /// The run with the question as its topic.
+    fn run(
+        &self,
+        topic: &Topic,
+        debate: bool,
+        host: &ExtractionHost,
+        on_event: &mut OnEvent,
+    ) -> Result<MadeRun> {
         let approach = Approach::find_with(self.collection.task, self.approach, self.set)?;
-        Ok(Request {
+        ensure!(
+            !approach.asks_a_service(),
+            "the approach {} asks a service: it has no texts to answer with",
+            approach.name()
+        );
+        let request = self.collection.request(approach).wishes(Wishes {
             topics: TopicSource::Given(vec![topic.clone()]),
             explain: self.explain,
             debate,
-            images: ImageOptions {
-                edition: Some(ASSUMED),
-                arguments: self.arguments.clone(),
-                ..ImageOptions::default()
-            },
-            ..self.collection.request(approach)
-        })
+            edition: Some(ASSUMED),
+            arguments: self.arguments.clone(),
+            ..Wishes::default()
+        });
+        let output = self.files(debate);
+        let plan = request.plan(output.as_ref(), on_event)?;
+        Ok(plan.run_one(host, on_event)?.made)
     }
 
     /// The files of the run, if an output directory is given. `debate` says whether debate sheets are among them.
@@ -178,58 +192,6 @@ impl AskSettings<'_> {
             metadata: None,
             faults: None,
         })
-    }
-
-    fn ask_images(
-        &self,
-        topic: &Topic,
-        host: &ExtractionHost,
-        on_event: &mut OnEvent,
-    ) -> Result<(Answer, AnsweringRun)> {
-        let debate = self.arguments.is_some();
-        let (request, output) = (self.request(topic, debate)?, self.files(debate));
-        let (mut runs, _) = request.rank_images(output.as_ref(), host, on_event)?;
-        let run = runs.runs.first_mut().context("the approach has no run")?;
-        for line in &mut run.ranking.lines {
-            line.score = line.score.map(run::written_score).transpose()?;
-        }
-        if let (Some(dir), false) = (&self.output, debate) {
-            let file = dir.join(DEBATE);
-            let removing = || format!("cannot remove {}", file.display());
-            remove_if_there(&file).with_context(removing)?;
-        }
-        let answer = question::of_images(topic, self.number, &runs, self.folder)?;
-        Ok((answer, AnsweringRun::Images(Box::new(runs))))
-    }
-
-    fn ask_texts(
-        &self,
-        task: TextTask,
-        topic: &Topic,
-        stop: &AtomicBool,
-        on_event: &mut OnEvent,
-    ) -> Result<(Answer, AnsweringRun)> {
-        let debate = task == TextTask::Controversial;
-        let (request, output) = (self.request(topic, debate)?, self.files(debate));
-        request.ensure_no_service()?;
-        let mut searched = None;
-        request.rank_texts(output.as_ref(), stop, on_event, &mut |done, _| {
-            if let DoneTexts::Searched(run) = done {
-                searched = Some(run);
-            }
-            Ok(())
-        })?;
-        let Some(mut run) = searched else {
-            bail!("the approach has no run");
-        };
-        for line in &mut run.lines {
-            line.score = line.score.map(run::written_score).transpose()?;
-        }
-        let answer = match task {
-            TextTask::Controversial => question::of_arguments(topic, self.number, &run)?,
-            _ => question::of_texts(task, topic, self.number, &run)?,
-        };
-        Ok((answer, AnsweringRun::Texts(task, Box::new(run))))
     }
 }
 
@@ -251,10 +213,10 @@ impl Answered {
     /// # Errors
     /// A document cannot be read.
     pub(crate) fn texts(&self, number: usize) -> Result<Vec<Text>> {
-        let AnsweringRun::Texts(task, run) = &self.run else {
+        let MadeRun::Searched(run) = &self.run else {
             return Ok(Vec::new());
         };
-        let answer = question::of_texts(*task, &self.topic, number, run)?;
+        let answer = question::of_texts(&self.topic, number, run)?;
         Ok(answer.texts.unwrap_or_default())
     }
 
@@ -272,10 +234,7 @@ impl Answered {
             ReportOutput::File(file) => (file.clone(), true),
         };
         let place = ReportPlace::new(&path, is_single, None, Edition::first());
-        let has_sheet = match &self.run {
-            AnsweringRun::Images(runs) => runs.runs.iter().any(|run| !run.sheets.is_empty()),
-            AnsweringRun::Texts(_, run) => !run.sheets.is_empty(),
-        };
+        let has_sheet = !self.run.sheets().is_empty();
         let first = self.write_pages(&place, on_event)?;
         if is_single {
             return Ok(first);
@@ -286,24 +245,23 @@ impl Answered {
 
     fn write_pages(self, place: &ReportPlace, on_event: &mut OnThreadEvent) -> Result<PathBuf> {
         match self.run {
-            AnsweringRun::Images(runs) => {
-                let run = runs.runs.into_iter().next();
-                let run = run.context("the approach has no run")?;
+            MadeRun::Images(run) => {
                 let (lines, explained) = (run.ranking.lines, run.ranking.explained.into_list());
                 let tag = Some(run.settings.tag);
                 let shown = ShownRun::made(self.topic, tag, lines, explained, run.sheets);
-                let extracted = runs.images.extracted();
+                let extracted = run.images.extracted();
                 let store = Some(&extracted.extraction.store);
-                let collection = &runs.images.collection;
+                let collection = &run.images.collection;
                 inspect::write_images(&shown, collection, store, None, place, on_event)
             }
-            AnsweringRun::Texts(task, run) => {
+            MadeRun::Searched(run) => {
                 let index = run.indexes.first().context("the approach has no index")?;
                 let tag = run.lines.first().map(|line| line.tag.clone());
                 let explained = run.explained.into_list();
                 let shown = ShownRun::made(self.topic, tag, run.lines, explained, run.sheets);
-                inspect::write_texts(&shown, task, index, &[], place)
+                inspect::write_texts(&shown, run.task, index, &[], place)
             }
+            MadeRun::Asked(_) => bail!("the approach asks a service, whose answers have no texts"),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::collection::task::Task;
 use crate::device::Compute;
 use crate::events::Event;
 use crate::files::read_topics;
-use crate::ingest::extraction_settings::ExtractionSettings;
+use crate::ingest::extraction_settings::{CollectionSource, Session};
 use crate::places::Places;
 use crate::runs::open_collection::OpenCollection;
 use crate::weights::Models;
@@ -21,13 +21,10 @@ const ARGUMENTS: &str = "args-me.json";
 /// Opening a collection reads little: what is computed is stored, and used again by the next call and by the command line. The formats are those of
 /// `docs/images.md`, `docs/texts.md` and `docs/rank.md`.
 pub struct Collection {
-    #[doc(hidden)]
-    pub task: Task,
-    #[doc(hidden)]
-    pub settings: ExtractionSettings,
+    pub(crate) task: Task,
+    pub(super) source: CollectionSource,
     /// What stays open between requests; `None` if nothing does.
-    #[doc(hidden)]
-    pub kept: Option<Arc<OpenCollection>>,
+    pub(super) kept: Option<Arc<OpenCollection>>,
 }
 
 impl Collection {
@@ -42,15 +39,15 @@ impl Collection {
         let task = Task::of_collection(input).map_err(Error::input)?;
         let (places, compute) = (Places::default(), Compute::default());
         let models = Models::at(None).map_err(Error::model)?;
-        let settings = ExtractionSettings::new(input, places, models, compute);
-        Ok(Collection::of(task, settings))
+        let session = Session::new(places, models, compute);
+        Ok(Collection::of(task, CollectionSource::new(session, input)))
     }
 
     #[doc(hidden)]
-    pub fn of(task: Task, settings: ExtractionSettings) -> Collection {
+    pub fn of(task: Task, source: CollectionSource) -> Collection {
         Collection {
             task,
-            settings,
+            source,
             kept: None,
         }
     }
@@ -65,7 +62,7 @@ impl Collection {
     /// Stores what is computed in this directory, which is created if necessary, instead of in the user's cache directory.
     #[must_use]
     pub fn stored_in(mut self, dir: impl AsRef<Path>) -> Collection {
-        self.settings.places.cache = Some(dir.as_ref().to_owned());
+        self.source.session.places.cache = Some(dir.as_ref().to_owned());
         self
     }
 
@@ -74,14 +71,14 @@ impl Collection {
     /// # Errors
     /// Never on a correct build: the list of models is part of it.
     pub fn with_models(mut self, dir: impl AsRef<Path>) -> Result<Collection, Error> {
-        self.settings.models = Models::at(Some(dir.as_ref())).map_err(Error::model)?;
+        self.source.session.models = Models::at(Some(dir.as_ref())).map_err(Error::model)?;
         Ok(self)
     }
 
     /// Computes on this number of threads, at least 1, instead of one for each core. Results do not depend on it.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Collection {
-        self.settings.threads = Some(threads);
+        self.source.session.threads = Some(threads);
         self
     }
 
@@ -95,7 +92,7 @@ impl Collection {
 
     /// Its directory.
     pub fn dir(&self) -> &Path {
-        &self.settings.input
+        &self.source.input
     }
 
     /// The task whose documents it has.
@@ -108,20 +105,26 @@ impl Collection {
     /// # Errors
     /// There is no such file, or no topic in it can be read.
     pub fn topics(&self, mut on_event: impl FnMut(Event)) -> Result<Vec<Topic>, Error> {
-        let read = read_topics(None, &self.settings.input, &mut on_event);
+        let read = read_topics(None, &self.source.input, &mut on_event);
         read.map_err(Error::input)
     }
 
     /// A request to rank its documents by this approach.
     pub fn request(&self, approach: Approach) -> Request<'_> {
-        Request::new(self, vec![approach])
+        self.request_all(vec![approach])
+    }
+
+    /// A request to rank its documents by several approaches, or by the default approach of the edition if there are none.
+    #[doc(hidden)]
+    pub fn request_all(&self, approaches: Vec<Approach>) -> Request<'_> {
+        Request::new(self, approaches)
     }
 
     /// The arguments in a collection of images, if it has any.
     #[doc(hidden)]
     #[expect(clippy::disallowed_methods, reason = "an answer only lacks them")]
     pub fn own_arguments(&self) -> Option<PathBuf> {
-        let own = self.settings.input.join(ARGUMENTS);
+        let own = self.source.input.join(ARGUMENTS);
         (self.task == Task::Images && own.is_file()).then_some(own)
     }
 }

@@ -16,7 +16,7 @@ use super::{parse, print, print_json, shown, terminal};
 use riposte::api::Collection;
 use riposte::api::ask::{AskSettings, ReportOutput};
 use riposte::collection::task::Task;
-use riposte::ingest::extraction_settings::ExtractionSettings;
+use riposte::ingest::extraction_settings::{CollectionSource, Session};
 use riposte::ingest::own_folder::OwnFolder;
 use riposte::limits::MAX_ASKED_NUMBER;
 
@@ -101,10 +101,11 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         (None, None) => Task::of_collection(&args.input)?,
     };
     let input = folder.as_ref().map_or(&args.input, |folder| &folder.dir);
-    let (models, compute) = (args.models.open()?, args.models.compute());
-    let mut settings = ExtractionSettings::new(input, places, models, compute);
-    settings.threads = args.threads;
-    let collection = Collection::of(task, settings);
+    let session = Session {
+        threads: args.threads,
+        ..args.models.session(places)?
+    };
+    let collection = Collection::of(task, CollectionSource::new(session, input));
     // with `--task images`, the collection's own arguments are left out
     let own = || args.task.is_none().then(|| collection.own_arguments());
     let settings = AskSettings {

@@ -8,6 +8,7 @@ use riposte_eval::edition::Edition;
 use riposte_nn::conv::Numeric;
 
 use super::args::{CacheArgs, LAST, QUIET, Quiet, STORAGE, TAG, THREADS};
+use super::channel_models::ChannelModels;
 use super::faults::FaultArgs;
 use super::parse;
 use super::recipe_args::SetArgs;
@@ -15,10 +16,10 @@ use super::text_args::{
     EncoderArgs, INPUT, IndexingArgs, MODELS, MetadataArgs, ModelsArgs, OUTPUT,
 };
 use riposte::collection::task::Task;
-use riposte::evidence::channel::{self, Precision};
+use riposte::evidence::channel::{self, Channel, Precision};
 use riposte::evidence::extract::Shard;
-use riposte::evidence::ocr::Script;
-use riposte::ingest::extraction_settings::{ExtractionOptions, ExtractionSettings};
+use riposte::evidence::ocr::{Ocr, Script};
+use riposte::ingest::extraction_settings::{CollectionSource, ExtractionOptions, Session};
 use riposte::limits::MAX_REPORT_DEPTH;
 use riposte::recipes::channels::CHANNELS;
 use riposte::wording::nearest;
@@ -52,13 +53,8 @@ pub(super) struct ExtractionArgs {
     /// script is read again
     #[arg(long, value_parser = parse::named::<Script>(), default_value_t, help_heading = MODELS)]
     pub(super) script: Script,
-    /// CLIP model, such as clip-vit-base-patch32. By default the first that is installed
-    #[arg(long, value_name = "NAME", help_heading = MODELS)]
-    pub(super) clip: Option<String>,
-    /// Second model of images and texts, beside the one of --clip: another model of the same kind. Approaches can weight the signals "image-text topic"
-    /// and "image-text title". By default none
-    #[arg(long, value_name = "NAME", help_heading = MODELS)]
-    pub(super) image_text: Option<String>,
+    #[command(flatten)]
+    pub(super) channels: ChannelModels,
     /// Numbers in which CLIP computes. int8 is faster on machines with instructions for it, and changes the vectors a little; the summary says how
     /// much
     #[arg(long, value_name = "NUMBERS", value_parser = parse::named::<Numeric>(), default_value_t, help_heading = MODELS)]
@@ -136,15 +132,14 @@ pub(super) struct ImagesArgs {
 }
 
 impl ExtractionArgs {
-    pub(super) fn settings(&self) -> Result<ExtractionSettings> {
-        Ok(ExtractionSettings {
-            input: self.input.clone(),
+    pub(super) fn session(&self) -> Result<Session> {
+        let mut chosen = self.channels.0.clone();
+        chosen.extend(self.ocr.clone().map(|name| (Ocr.name(), name)));
+        Ok(Session {
             places: self.cache.places(self.evidence.as_ref(), None),
             models: self.models.open()?,
             options: ExtractionOptions {
-                ocr: self.ocr.clone(),
-                clip: self.clip.clone(),
-                image_text: self.image_text.clone(),
+                chosen,
                 required: self.require.clone(),
                 precision: Precision {
                     compute: self.models.compute(),
@@ -152,8 +147,15 @@ impl ExtractionArgs {
                     script: self.script,
                 },
             },
-            limit: self.limit,
             threads: self.threads,
+        })
+    }
+
+    pub(super) fn source(&self) -> Result<CollectionSource> {
+        Ok(CollectionSource {
+            session: self.session()?,
+            input: self.input.clone(),
+            limit: self.limit,
             rehash: self.rehash,
             retry: self.retry,
         })

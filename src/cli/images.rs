@@ -16,11 +16,10 @@ use super::image_args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, Read
 use super::notes::NotePrinter;
 use super::progress::EventPrinter;
 use super::text_args::topic_parts;
-use super::texts::{print_all_verified, print_collection, print_lines, print_verified};
+use super::texts::{print_all_verified, print_collection, print_verified, print_written};
 use super::{print, print_json, probe, shown};
 use riposte::api::picture_text::open_picture;
-use riposte::api::request::ImageOptions;
-use riposte::api::{Approach, Collection, PictureReader, Request};
+use riposte::api::{Approach, Collection, PictureReader};
 use riposte::collection::task::Task;
 use riposte::collection::{Fault, FaultKind};
 use riposte::events::Event;
@@ -30,12 +29,13 @@ use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::store::Store;
 use riposte::files::TopicSource;
 use riposte::ingest::extraction::{Extraction, ExtractionHost};
-use riposte::ingest::extraction_settings::ExtractionSettings;
-use riposte::ingest::stream::StreamRequest;
+use riposte::ingest::extraction_settings::CollectionSource;
 use riposte::ingest::{extraction, shards, stream};
 use riposte::recipes::channels::CHANNELS;
-use riposte::runs::images::ImageRuns;
-use riposte::runs::run_files::{OutputSettings, RunFiles};
+use riposte::runs::finished::{FinishedRun, MadeRun};
+use riposte::runs::images::ImageRun;
+use riposte::runs::plan::Wishes;
+use riposte::runs::run_files::OutputSettings;
 
 /// Size of the buffers of `extract --stream`.
 const STREAM_BUFFER: usize = 1 << 16;
@@ -48,21 +48,19 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let approaches = args.approach.iter();
     let approaches = approaches.map(|name| Approach::find_with(Task::Images, name, &set));
     let approaches = approaches.collect::<Result<_>>()?;
-    let collection = Collection::of(Task::Images, options.settings()?);
+    let collection = Collection::of(Task::Images, options.source()?);
     let topics = args.topics.clone();
-    let request = Request {
+    let request = collection.request_all(approaches).wishes(Wishes {
         topics: topics.map_or(TopicSource::Collection, TopicSource::File),
         parts: topic_parts(&args.parts),
         debate: args.debate.is_some(),
-        images: ImageOptions {
-            candidates: args.candidates.clone(),
-            edition: args.edition,
-            overlap: args.overlap,
-            arguments: args.arguments.clone(),
-            set,
-        },
-        ..Request::new(&collection, approaches)
-    };
+        candidates: args.candidates.clone(),
+        edition: args.edition,
+        overlap: args.overlap,
+        arguments: args.arguments.clone(),
+        set,
+        ..Wishes::default()
+    });
     args.metadata.note_for_tira();
     let output = OutputSettings {
         dir: args.output.clone(),
@@ -75,14 +73,29 @@ pub fn images(args: &ImagesArgs) -> Result<u8> {
     let log = options.faults.log(Some(&args.output), options.verbose);
     let mut printer = EventPrinter::new(options.quiet, log);
     let on_event = &mut |event| printer.print(event);
-    let (done, files) = with_host(|host| request.rank_images(Some(&output), host, on_event))?;
-    print_runs(options, &done, &files)?;
+    let plan = request.plan(Some(&output), on_event)?;
+    let mut runs = Vec::new();
+    with_host(|host| {
+        plan.run(host, on_event, &mut |run| {
+            runs.push(run);
+            Ok(())
+        })
+    })?;
+    print_runs(options, &runs)?;
     printer.finish()
 }
 
 /// Prints figures about runs.
-fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) -> Result<()> {
-    if let Some(arguments) = &done.images.arguments {
+fn print_runs(options: &ExtractionArgs, finished: &[FinishedRun]) -> Result<()> {
+    let runs = finished.iter().filter_map(|run| match &run.made {
+        MadeRun::Images(run) => Some(&**run),
+        _ => None,
+    });
+    let runs: Vec<&ImageRun> = runs.collect();
+    let Some(images) = runs.first().map(|run| &run.images) else {
+        return Ok(());
+    };
+    if let Some(arguments) = &images.arguments {
         let indexes = &arguments.indexes;
         if options.verbose {
             print_all_verified(indexes);
@@ -92,20 +105,18 @@ fn print_runs(options: &ExtractionArgs, done: &ImageRuns, files: &[RunFiles]) ->
         }
     }
     if options.verbose {
-        let verified = done.runs.iter().map(|run| run.verified);
+        let verified = runs.iter().map(|run| run.verified);
         verified.for_each(print_verified);
     }
     if options.quiet.is_none() {
         let stages = [
-            ("index", done.runs.iter().map(|run| run.index_seconds).sum()),
-            ("rank", done.runs.iter().map(|run| run.rank_seconds).sum()),
+            ("index", runs.iter().map(|run| run.index_seconds).sum()),
+            ("rank", runs.iter().map(|run| run.rank_seconds).sum()),
         ];
-        let extracted = done.images.extracted();
+        let extracted = images.extracted();
         print_table(&extracted.extraction, &extracted.summary, &stages)?;
         drop(extracted);
-        for (run, files) in done.runs.iter().zip(files) {
-            print_lines(run.ranking.lines.len(), done.topics.len(), &files.run);
-        }
+        finished.iter().for_each(print_written);
     }
     Ok(())
 }
@@ -119,14 +130,13 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
         return stream(args);
     }
     let options = &args.extraction;
-    let settings = options.settings()?;
+    let source = options.source()?;
     let shard = args.shard.unwrap_or(Shard::WHOLE);
     options.faults.check(&[])?;
     let log = options.faults.log(None, options.verbose);
     let mut printer = EventPrinter::new(options.quiet, log);
     let on_event = &mut |event| printer.print(event);
-    let (extraction, summary) =
-        with_host(|host| extraction::run(&settings, shard, host, on_event))?;
+    let (extraction, summary) = with_host(|host| extraction::run(&source, shard, host, on_event))?;
     if options.quiet.is_none() {
         print_table(&extraction, &summary, &[])?;
         say!("evidence in {}", shown(extraction.store.path()));
@@ -138,17 +148,12 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
 fn stream(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
     let mut printer = EventPrinter::new(Some(Quiet::Progress), FaultLog::unlisted());
-    let settings = options.settings()?;
-    let request = StreamRequest {
-        options: &settings.options,
-        threads: options.threads.unwrap_or(1),
-        died: args.died.as_deref(),
-    };
+    let session = options.session()?;
     // not locked: after an error, this thread ends while the reading thread can still wait for a frame
     let input = BufReader::with_capacity(STREAM_BUFFER, std::io::stdin());
     let output = BufWriter::with_capacity(STREAM_BUFFER, std::io::stdout().lock());
     let on_event = &mut |event| printer.print(event);
-    let faults = stream::stream(&settings.models, request, input, output, on_event)?;
+    let faults = stream::stream(&session, args.died.as_deref(), input, output, on_event)?;
     // the faults are in the frames
     Ok(u8::from(faults > 0 && options.faults.strict))
 }
@@ -267,8 +272,8 @@ pub(super) fn with_host<T>(run: impl FnOnce(&ExtractionHost) -> Result<T>) -> Re
         })
         .context("cannot watch for Ctrl-C")
     };
-    let try_apart = |settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]| {
-        probe::try_apart(settings, evidence, documents, &stop)
+    let try_apart = |source: &CollectionSource, evidence: &Path, documents: &[DocId]| {
+        probe::try_apart(source, evidence, documents, &stop)
     };
     run(&ExtractionHost {
         watch: &watch,

@@ -12,6 +12,7 @@ mod args;
 mod ask;
 mod cache;
 mod calls;
+mod channel_models;
 mod collection;
 mod config;
 mod datasets;

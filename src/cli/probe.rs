@@ -15,7 +15,7 @@ use super::notes::print_notes;
 use riposte::collection::images::ImageCollection;
 use riposte::ingest::extraction;
 use riposte::ingest::extraction::Trial;
-use riposte::ingest::extraction_settings::ExtractionSettings;
+use riposte::ingest::extraction_settings::CollectionSource;
 use riposte::limits::MAX_PROBE_TIME;
 use riposte::threads;
 use riposte::weights::ModelRole;
@@ -38,7 +38,7 @@ enum End {
 /// # Errors
 /// No process can be started.
 pub(super) fn try_apart(
-    settings: &ExtractionSettings,
+    source: &CollectionSource,
     evidence: &Path,
     documents: &[DocId],
     stop: &AtomicBool,
@@ -46,7 +46,7 @@ pub(super) fn try_apart(
     let mut trial = Trial::default();
     let mut rest = documents;
     while !rest.is_empty() {
-        let mut child = command(settings, evidence, rest)?
+        let mut child = command(source, evidence, rest)?
             .spawn()
             .context("cannot start another process of riposte")?;
         let (done, end) = watch(&mut child, stop)?;
@@ -68,25 +68,22 @@ pub(super) fn try_apart(
     Ok(trial)
 }
 
-fn command(settings: &ExtractionSettings, evidence: &Path, documents: &[DocId]) -> Result<Command> {
+fn command(source: &CollectionSource, evidence: &Path, documents: &[DocId]) -> Result<Command> {
     let program = std::env::current_exe().context("cannot find the program's own file")?;
     let ids: Vec<&str> = documents.iter().map(|id| id.0.as_str()).collect();
     let mut command = Command::new(program);
+    let session = &source.session;
     // all settings are arguments of the process
     command.arg("--no-config");
-    command.arg("extract").arg("--input").arg(&settings.input);
+    command.arg("extract").arg("--input").arg(&source.input);
     command.arg("--evidence").arg(evidence);
-    command.arg("--models").arg(settings.models.dir());
-    let options = &settings.options;
-    for (option, model) in [
-        ("--ocr", options.ocr.as_deref()),
-        ("--clip", options.clip.as_deref()),
-        ("--image-text", options.image_text.as_deref()),
-        ("--sentence", settings.models.chosen(ModelRole::Sentence)),
-    ] {
-        if let Some(model) = model {
-            command.args([option, model]);
-        }
+    command.arg("--models").arg(session.models.dir());
+    let options = &session.options;
+    for (channel, model) in &options.chosen {
+        command.args([&format!("--{channel}"), model]);
+    }
+    if let Some(model) = session.models.chosen(ModelRole::Sentence) {
+        command.args(["--sentence", model]);
     }
     let precision = &options.precision;
     command.args(["--numeric", &precision.compute.numeric.to_string()]);
@@ -171,25 +168,17 @@ fn end_of(status: ExitStatus) -> End {
 /// # Errors
 /// The collection, the store or a model cannot be read, or a model fails.
 pub(super) fn probe(args: &ExtractArgs) -> Result<u8> {
-    let settings = args.extraction.settings()?;
-    let collection = ImageCollection::open(&settings.input)?;
-    let evidence = settings
-        .places
-        .evidence(&settings.input, &mut print_notes)?;
+    let source = args.extraction.source()?;
+    let collection = ImageCollection::open(&source.input)?;
+    let places = &source.session.places;
+    let evidence = places.evidence(&source.input, &mut print_notes)?;
     let documents: Vec<DocId> = args.probe.iter().map(|id| DocId(id.clone())).collect();
     let on_done = &mut |id: &DocId| {
         // an error if the process that reads this has ended; then this process ends too
         let written = writeln!(std::io::stdout(), "{}", id.0);
         written.context("cannot report that a document is done")
     };
-    extraction::attempt(
-        &collection,
-        &evidence,
-        &settings.models,
-        &settings.options,
-        &documents,
-        on_done,
-    )?;
+    extraction::attempt(&collection, &evidence, &source.session, &documents, on_done)?;
     Ok(0)
 }
 

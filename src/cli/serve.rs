@@ -16,7 +16,7 @@ use super::parse;
 use super::progress::EventPrinter;
 use super::text_args::RerankArgs;
 use riposte::collection::read_bytes;
-use riposte::ingest::extraction_settings::ExtractionSettings;
+use riposte::ingest::extraction_settings::{CollectionSource, Session};
 use riposte::serve::ServedCollections;
 
 const SAFETY: &str = "Access";
@@ -136,16 +136,14 @@ impl ServeArgs {
     }
 
     /// What is opened, in the order in which it was typed.
-    fn collections(&self) -> Result<Vec<ExtractionSettings>> {
-        let (models, compute) = (self.models.open()?, self.models.compute());
-        let settings = self.input.iter().map(|input| {
-            let places = self.cache.places(None, self.index.as_ref());
-            ExtractionSettings {
-                threads: self.threads,
-                ..ExtractionSettings::new(input, places, models.clone(), compute)
-            }
-        });
-        Ok(settings.collect())
+    fn collections(&self) -> Result<Vec<CollectionSource>> {
+        let session = Session {
+            threads: self.threads,
+            ..(self.models).session(self.cache.places(None, self.index.as_ref()))?
+        };
+        let sources = self.input.iter();
+        let sources = sources.map(|input| CollectionSource::new(session.clone(), input));
+        Ok(sources.collect())
     }
 }
 

@@ -13,6 +13,7 @@ use super::recipe_args::{SearchArgs, SetArgs};
 use riposte::collection::task::Task;
 use riposte::device::{BackendMode, Compute};
 use riposte::files::metadata::UserMetadata;
+use riposte::ingest::extraction_settings::Session;
 use riposte::places::Places;
 use riposte::topic::question::TopicParts;
 use riposte::weights::Models;
@@ -338,12 +339,10 @@ pub(super) struct RerankArgs {
 }
 
 impl RerankArgs {
-    pub(super) fn open(&self) -> Result<Models> {
-        Ok(self.encoders.open()?.with_cross(self.cross.clone()))
-    }
-
-    pub(super) fn compute(&self) -> Compute {
-        self.encoders.compute()
+    /// A session with these models.
+    pub(super) fn session(&self, places: Places) -> Result<Session> {
+        let models = self.encoders.open()?.with_cross(self.cross.clone());
+        Ok(Session::new(places, models, self.encoders.compute()))
     }
 }
 

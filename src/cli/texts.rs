@@ -9,12 +9,14 @@ use riposte_eval::TextTask;
 use super::progress::EventPrinter;
 use super::text_args::{ComparativeArgs, ControversialArgs, TextArgs, topic_parts};
 use super::{shown, terminal};
-use riposte::api::request::{DoneTexts, WrittenRun};
-use riposte::api::{Approach, Collection, Request};
+use riposte::api::{Approach, Collection};
 use riposte::collection::task::Task;
 use riposte::files::TopicSource;
 use riposte::index::inverted::{self, InvertedIndex, VerifiedFiles};
-use riposte::ingest::extraction_settings::ExtractionSettings;
+use riposte::ingest::extraction::ExtractionHost;
+use riposte::ingest::extraction_settings::{CollectionSource, Session};
+use riposte::runs::finished::{FinishedRun, MadeRun};
+use riposte::runs::plan::Wishes;
 use riposte::runs::run_files::OutputSettings;
 use riposte::runs::service::ServiceRun;
 use riposte::runs::texts::FinishedTextRun;
@@ -77,23 +79,25 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
     let approaches = approaches.map(|name| Approach::find_with(kind, name, &settings));
     let approaches = approaches.collect::<Result<_>>()?;
     let indexing = &args.indexing;
-    let (models, compute) = (args.models.open()?, args.models.compute());
-    let settings = ExtractionSettings {
+    let session = Session {
         threads: indexing.threads,
-        rehash: args.rehash,
-        ..ExtractionSettings::new(&args.input, indexing.places(None), models, compute)
+        ..args.models.session(indexing.places(None))?
     };
-    let collection = Collection::of(kind, settings);
+    let source = CollectionSource {
+        rehash: args.rehash,
+        ..CollectionSource::new(session, &args.input)
+    };
+    let collection = Collection::of(kind, source);
     let topics = args.topics.clone();
-    let request = Request {
+    let request = collection.request_all(approaches).wishes(Wishes {
         topics: topics.map_or(TopicSource::Collection, TopicSource::File),
         parts: topic_parts(&args.parts),
         explain: args.explain.is_some(),
-        stances: wanted.stances,
+        without_stances: !wanted.stances,
         debate: wanted.debate.is_some(),
         key_file: wanted.key_file.map(Path::to_owned),
-        ..Request::new(&collection, approaches)
-    };
+        ..Wishes::default()
+    });
     args.metadata.note_for_tira();
     let output = OutputSettings {
         dir: args.output.clone(),
@@ -108,15 +112,17 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
     let on_event = &mut |event| printer.print(event);
     let mut is_first = true;
     let never = AtomicBool::new(false);
-    request.rank_texts(Some(&output), &never, on_event, &mut |done, written| {
-        match done {
-            DoneTexts::Searched(run) => {
+    let plan = request.plan(Some(&output), on_event)?;
+    plan.run(&ExtractionHost::of_a_call(&never), on_event, &mut |run| {
+        match &run.made {
+            MadeRun::Searched(searched) => {
                 if is_first && indexing.quiet.is_none() {
-                    print_collection(&run.indexes);
+                    print_collection(&searched.indexes);
                 }
-                print_run(args, &run, &written);
+                print_run(args, searched, &run);
             }
-            DoneTexts::Asked(run) => print_answers(args, &run, &written),
+            MadeRun::Asked(asked) => print_answers(args, asked, &run),
+            MadeRun::Images(_) => {}
         }
         is_first = false;
         Ok(())
@@ -125,7 +131,7 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
 }
 
 /// Prints figures about a run.
-fn print_run(args: &TextArgs, done: &FinishedTextRun, written: &WrittenRun) {
+fn print_run(args: &TextArgs, done: &FinishedTextRun, written: &FinishedRun) {
     if args.indexing.verbose {
         print_all_verified(&done.indexes);
     }
@@ -142,24 +148,19 @@ fn print_run(args: &TextArgs, done: &FinishedTextRun, written: &WrittenRun) {
     };
     let (index, rank) = (done.index_seconds, done.rank_seconds);
     say!("  seconds: index {index:.1}, rank {rank:.1}{steps}");
-    print_written(done.lines.len(), written);
+    print_written(written);
 }
 
-fn print_written(lines: usize, written: &WrittenRun) {
-    if let Some(file) = written.file {
-        print_lines(lines, written.topics, file);
-    }
-}
-
-/// Prints the number of lines of a run, and its file.
-pub(super) fn print_lines(lines: usize, topics: usize, file: &Path) {
-    let lines = terminal::counted(lines, "line", "lines");
-    let topics = terminal::counted(topics, "topic", "topics");
+/// Prints the number of lines of a run, and its file if it was written.
+pub(super) fn print_written(run: &FinishedRun) {
+    let Some(file) = &run.file else { return };
+    let lines = terminal::counted(run.made.len(), "line", "lines");
+    let topics = terminal::counted(run.topics, "topic", "topics");
     say!("{lines} for {topics} in {}", shown(file));
 }
 
 /// Prints figures about a run that a search engine has answered.
-fn print_answers(args: &TextArgs, done: &ServiceRun, written: &WrittenRun) {
+fn print_answers(args: &TextArgs, done: &ServiceRun, written: &FinishedRun) {
     if args.indexing.quiet.is_some() {
         return;
     }
@@ -167,9 +168,9 @@ fn print_answers(args: &TextArgs, done: &ServiceRun, written: &WrittenRun) {
         "  pages of results: {} requested, {} stored in {}",
         done.asked,
         done.stored,
-        shown(written.base)
+        shown(&done.workspace)
     );
-    print_written(done.lines.len(), written);
+    print_written(written);
 }
 
 /// Prints the number of documents in a collection.

@@ -195,15 +195,15 @@ struct Pair<'a> {
 
 /// The sentences of an image that are compared, each once: first those in the image, then those that describe it, then those around it.
 pub(crate) fn image_sentences(evidence: &Evidence) -> Vec<ImageSentence> {
-    let blocks = ocr::texts(&evidence.ocr);
+    let blocks = ocr::texts(evidence.list());
     let in_image = |text| ("text in the image", text);
     let mut texts: Vec<(&'static str, &str)> =
         blocks.iter().map(|text| in_image(text.as_str())).collect();
-    if evidence.ocr.is_empty() {
+    if blocks.is_empty() {
         texts.push(in_image(&evidence.given.text));
     }
     texts.push(("caption", &evidence.given.caption));
-    let pages = evidence.pages.iter().take(PAGES);
+    let pages = evidence.list().iter().take(PAGES);
     texts.extend(pages.clone().flat_map(described));
     texts.extend(pages.flat_map(around));
     let mut seen = HashSet::new();
@@ -258,18 +258,8 @@ mod tests {
             words,
             ..PageEvidence::default()
         };
-        let evidence = Evidence {
-            id: DocId("I1".into()),
-            url: String::new(),
-            given: Default::default(),
-            pages: vec![page.clone(), page],
-            ocr: Vec::new(),
-            picture: None,
-            image_vectors: [None, None],
-            sentences: Vec::new(),
-            vader: Vec::new(),
-            afinn: Vec::new(),
-        };
+        let mut evidence = Evidence::of(DocId("I1".into()));
+        evidence.put(vec![page.clone(), page]);
         let found = image_sentences(&evidence);
         let found: Vec<(&str, &str)> = found.iter().map(|s| (s.place, s.text.as_str())).collect();
         assert_eq!(

@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use rusqlite::{Row, ToSql};
 
-pub use super::ChannelBackend;
 use super::Evidence;
 use super::document::DocumentInWork;
-pub use super::precision::Precision;
+pub use super::precision::{ChannelBackend, Precision};
 use super::table::EvidenceTable;
 use crate::collection::Fault;
 use crate::collection::images::FileState;
@@ -38,7 +37,13 @@ pub trait Channel: Sync {
         None
     }
 
-    /// Whether it is computed only if the user names its model. The option has the name of the channel.
+    /// What the help of `images` and `extract` says of the option that names its model. The option has the name of the channel. `None` without a model,
+    /// and where other commands have the option, too.
+    fn option(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether it is computed only if the user names its model.
     fn only_if_named(&self) -> bool {
         false
     }
@@ -99,7 +104,7 @@ pub trait Extractor: Any + Send + Sync {
     /// Its version and the sha256 of its model. If it changes, the channel is computed again.
     fn producer(&self) -> String;
 
-    /// Computes the channel of a document, and replaces its part of [`DocumentInWork::evidence`].
+    /// Computes the channel of a document, and adds it to [`DocumentInWork::evidence`], which has no value of it.
     ///
     /// # Errors
     /// The model cannot be loaded or fails. What is wrong with the document is not an error but one of [`DocumentInWork::faults`].
@@ -127,7 +132,7 @@ pub struct WaitingDocument<'a> {
 }
 
 /// New evidence about a document. The stored evidence of other channels stays, unless their inputs have changed. Then it is removed.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct NewEvidence {
     /// The evidence that is known of the document.
     pub evidence: Evidence,
@@ -146,4 +151,88 @@ pub struct Provenance {
     /// `None` if no model has computed it.
     pub backend: Option<ChannelBackend>,
     pub faults: Vec<Fault>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::ChannelValue;
+    use crate::evidence::ocr::Ocr;
+    use crate::evidence::page::Pages;
+    use crate::evidence::store::Store;
+    use crate::evidence::table::ColumnType::Integer;
+    use riposte_eval::DocId;
+
+    static LINES: EvidenceTable =
+        EvidenceTable::new("lines", 0, &[(Integer, "count")]).added_later();
+
+    #[derive(Debug, PartialEq)]
+    struct LineCount(i64);
+
+    impl ChannelValue for LineCount {}
+
+    struct Lines;
+
+    const CHANNELS: Channels = &[&Pages, &Ocr, &Lines];
+
+    impl Channel for Lines {
+        fn name(&self) -> &'static str {
+            "lines"
+        }
+
+        fn tables(&self) -> &'static [&'static EvidenceTable] {
+            const { &[&LINES] }
+        }
+
+        fn extractor(&self, _: Option<CheckedModel>, _: Precision) -> NewExtractor {
+            anyhow::bail!("nothing is extracted")
+        }
+
+        fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
+            let mut count = evidence.get::<LineCount>().into_iter();
+            count.try_for_each(|LineCount(count)| put(&LINES, &[count]))
+        }
+
+        fn read(&self, _: &EvidenceTable, row: &Row, to: &mut Evidence) -> rusqlite::Result<()> {
+            to.put(LineCount(row.get(1)?));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_channel_that_no_other_file_names_is_stored_merged_and_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let ids = ["I1", "I2"].map(|id| DocId(id.to_owned()));
+        let paths = ids.each_ref().map(|id| dir.path().join(&id.0));
+        for ((id, path), count) in ids.iter().zip(&paths).zip(1..) {
+            let mut evidence = Evidence::of(id.clone());
+            evidence.put(LineCount(count));
+            let made = Provenance {
+                producer: "lines/1".to_owned(),
+                ..Provenance::default()
+            };
+            let record = NewEvidence {
+                evidence,
+                made: [("lines", made)].into(),
+                ..NewEvidence::default()
+            };
+            Store::open(path, CHANNELS)
+                .unwrap()
+                .write(&[record])
+                .unwrap();
+        }
+        let mut store = Store::open(&paths[0], CHANNELS).unwrap();
+        store.merge(&paths[1]).unwrap();
+        let mut found = Vec::new();
+        let each = |at: usize, evidence: &Evidence| {
+            found.push((at, evidence.get::<LineCount>().map(|count| count.0)));
+        };
+        store.each(&ids, &[&Lines], each).unwrap();
+        assert_eq!(found, [(0, Some(1)), (1, Some(2))]);
+        let whole = store.read(&ids[1]).unwrap().unwrap();
+        assert_eq!(whole.get(), Some(&LineCount(2)));
+        let none = store.read_by(&ids[1], &[]).unwrap().unwrap();
+        assert_eq!(none.get::<LineCount>(), None);
+        assert!(store.has_channel(&ids[1], "lines").unwrap());
+    }
 }

@@ -20,8 +20,7 @@ use super::image_text::{self, Texts, Towers};
 pub use super::pixels::Pixels;
 use super::pixels::Preprocessing;
 use crate::device::Runtime;
-pub(crate) use channel::{CLIP, IMAGE_TEXT};
-pub use channel::{ImageTextModel, ImageTextVectors, Slot};
+pub use channel::{ImageTextModel, ImageTextVectors, ImageVectors, Slot};
 
 /// Part of the producer's name. It changes whenever the same checkpoint would give other vectors.
 const VERSION: u32 = 4;

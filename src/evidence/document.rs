@@ -4,10 +4,11 @@ use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::Evidence;
 use super::clock::Clock;
 use super::picture::decode::{DecodedImage, decode};
 use super::picture::jpeg::is_cut_jpeg;
-use super::{ChannelBackend, Evidence};
+use super::precision::ChannelBackend;
 use crate::collection::images::{DocumentFiles, ImageFolder, UnreadFile};
 use crate::collection::{Fault, FaultKind};
 

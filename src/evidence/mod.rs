@@ -6,7 +6,7 @@
 pub mod channel;
 pub mod clip;
 mod clock;
-mod document;
+pub mod document;
 mod document_evidence;
 pub mod extract;
 mod guarded;
@@ -21,10 +21,14 @@ pub mod sentence;
 pub mod sentiment;
 pub mod store;
 pub mod table;
+mod text_parts;
 
 pub use channel::{Channel, Channels};
-use document_evidence::read_part;
-pub use document_evidence::{
-    AfinnValence, ChannelBackend, Evidence, PageEvidence, PartValue, TextPart, ocr_text, texts,
-};
+pub use document_evidence::{ChannelValue, Evidence};
 pub(crate) use guarded::guarded;
+pub use ocr::ocr_text;
+pub use page::PageEvidence;
+pub use sentence::SentenceVector;
+pub use sentiment::{AfinnValence, VaderValence};
+use text_parts::read_part;
+pub use text_parts::{PartValue, TextPart, texts};

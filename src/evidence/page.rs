@@ -25,7 +25,7 @@ use super::document::DocumentInWork;
 use super::guarded::guarded;
 use super::table::ColumnType::{Integer, Text};
 use super::table::EvidenceTable;
-use super::{Evidence, PageEvidence};
+use super::{ChannelValue, Evidence};
 use crate::collection::images::{CrawlRank, ImageDocument};
 use crate::collection::{Fault, FaultKind};
 use crate::html::parse;
@@ -68,11 +68,42 @@ pub(crate) static CRAWL_RANK: EvidenceTable = EvidenceTable::new(
         (Text, "query topic"),
         (Integer, "rank"),
     ],
-);
+)
+.seldom_read();
 
 /// The texts that the collection gives for an image; no row if it gives none.
 pub(crate) static GIVEN_TEXT: EvidenceTable =
     EvidenceTable::new("given_text", 0, &[(Text, "caption text")]);
+
+/// A page that shows the image.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PageEvidence {
+    /// The name of the page's directory.
+    pub id: String,
+    pub url: String,
+    pub words: PageWords,
+    pub rankings: Vec<CrawlRank>,
+}
+
+impl PageEvidence {
+    /// The texts nearest to the image, the nearest first; texts that repeat an earlier one are left out.
+    pub fn near(&self) -> String {
+        let w = &self.words;
+        let parts = [&w.alt, &w.title_attribute, &w.caption, &w.before, &w.after];
+        let mut near = String::new();
+        for part in parts {
+            if !part.is_empty() && !near.contains(part.as_str()) {
+                if !near.is_empty() {
+                    near.push(' ');
+                }
+                near.push_str(part);
+            }
+        }
+        near
+    }
+}
+
+impl ChannelValue for Vec<PageEvidence> {}
 
 /// The channel of the pages that show an image, and of the texts that the collection gives for it.
 pub struct Pages;
@@ -95,7 +126,7 @@ impl Channel for Pages {
         if !given.is_empty() {
             put(&GIVEN_TEXT, &[&given.caption, &given.text])?;
         }
-        for page in &evidence.pages {
+        for page in evidence.list::<PageEvidence>() {
             let w = &page.words;
             put(
                 &PAGE,
@@ -133,13 +164,14 @@ impl Channel for Pages {
         evidence: &mut Evidence,
     ) -> rusqlite::Result<()> {
         if table.name == PAGE.name {
-            evidence.pages.push(page_of(row)?);
+            evidence.get_mut::<Vec<_>>().push(page_of(row)?);
         } else if table.name == GIVEN_TEXT.name {
             evidence.given.caption = row.get(1)?;
             evidence.given.text = row.get(2)?;
         } else {
             let id = row.get_ref(1)?.as_str()?;
-            let page = evidence.pages.iter_mut().find(|page| page.id == id);
+            let pages = evidence.get_mut::<Vec<PageEvidence>>();
+            let page = pages.iter_mut().find(|page| page.id == id);
             match page {
                 Some(page) if table.name == FULL_TITLE.name => {
                     page.words.full_title = row.get(2)?
@@ -195,7 +227,8 @@ impl Extractor for Pages {
         document.faults.append(&mut faults);
         document.evidence.url.clone_from(&source.url);
         document.evidence.given.clone_from(&source.given);
-        document.evidence.pages = pages(source, document);
+        let pages = pages(source, document);
+        document.evidence.put(pages);
         Ok(())
     }
 }

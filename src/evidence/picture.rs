@@ -12,11 +12,11 @@ pub use statistics::{PictureStatistics, measure};
 use anyhow::Result;
 use rusqlite::Row;
 
-use super::Evidence;
 use super::channel::{Channel, Extractor, NewExtractor, Precision, PutRow};
 use super::document::DocumentInWork;
 use super::table::ColumnType::{Integer, Real, Text};
 use super::table::EvidenceTable;
+use super::{ChannelValue, Evidence};
 use crate::weights::CheckedModel;
 
 /// Identifies the statistics and the hash in the evidence store. A change of any of them needs a new number.
@@ -38,6 +38,8 @@ pub(crate) static PICTURE: EvidenceTable = EvidenceTable::new(
         (Real, "edges flat photograph"),
     ],
 );
+
+impl ChannelValue for PictureStatistics {}
 
 /// The channel of a picture's size, colours and perceptual hash.
 pub struct PictureChannel;
@@ -64,7 +66,7 @@ impl Channel for PictureChannel {
     }
 
     fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
-        let Some(p) = &evidence.picture else {
+        let Some(p) = evidence.get::<PictureStatistics>() else {
             return Ok(());
         };
         let [r, g, b] = p.average;
@@ -94,7 +96,7 @@ impl Channel for PictureChannel {
     }
 
     fn read(&self, _: &EvidenceTable, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
-        evidence.picture = Some(picture_of(row)?);
+        evidence.put(picture_of(row)?);
         Ok(())
     }
 }
@@ -108,13 +110,15 @@ impl Extractor for PictureChannel {
         let image = document.image();
         document.add_image_faults();
         let evidence = &mut document.evidence;
-        evidence.picture = image.map(|image| measure(&image.picture.image, &evidence.ocr));
+        if let Some(image) = image {
+            evidence.put(measure(&image.picture.image, evidence.list()));
+        }
         Ok(())
     }
 }
 
 /// A row of the table.
-pub(super) fn picture_of(row: &Row) -> rusqlite::Result<PictureStatistics> {
+fn picture_of(row: &Row) -> rusqlite::Result<PictureStatistics> {
     Ok(PictureStatistics {
         width: row.get(1)?,
         height: row.get(2)?,

@@ -1,11 +1,11 @@
-//! What the user chooses about models: what computes them, the numbers, and the script that OCR reads.
+//! What the user chooses about models: what computes them, the numbers, and the script that OCR reads. And what is recorded of it.
 
 use riposte_nn::conv::Numeric;
 
-use crate::device::Compute;
+use crate::device::{Compute, Runtime};
 
 /// How models compute.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Precision {
     /// What computes the models and, except for CLIP, in which numbers.
     pub compute: Compute,
@@ -37,4 +37,27 @@ pub enum Script {
     Latin,
     /// All characters that the recogniser knows.
     All,
+}
+
+/// What computed a channel of a document, and in which numbers. It is stored beside the producer. If only the backend changes, the channel is not
+/// computed again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelBackend {
+    /// The runtime of each network.
+    pub name: String,
+    pub numeric: Numeric,
+}
+
+impl ChannelBackend {
+    /// The backend of an encoder ([`riposte_nn::transformer`]).
+    pub(crate) fn of_transformer(by: Runtime, numeric: Numeric) -> ChannelBackend {
+        let runtime = match by {
+            // the name in stores before there was a choice
+            Runtime::Packed => "transformer",
+            Runtime::Candle => "candle",
+            Runtime::Rten => "rten",
+        };
+        let name = format!("{runtime} {numeric}");
+        ChannelBackend { name, numeric }
+    }
 }

@@ -18,8 +18,7 @@ use riposte_nn::transformer::kept::LayerCache;
 use crate::device::{Compute, Runtime};
 use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, KeptWeights};
-pub(crate) use channel::SENTENCE;
-pub use channel::SentenceVectors;
+pub use channel::{SentenceVector, SentenceVectors};
 
 /// How the names of all sentence encoders begin as producers.
 pub(crate) const PRODUCERS: &str = "sentence/";

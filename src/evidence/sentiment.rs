@@ -12,6 +12,5 @@ mod channels;
 mod vader;
 
 pub use afinn::Afinn;
-pub(crate) use channels::{AFINN, VADER};
-pub use channels::{AfinnScores, VaderScores};
+pub use channels::{AfinnScores, AfinnValence, VaderScores, VaderValence};
 pub use vader::Vader;

@@ -31,11 +31,8 @@ use rusqlite::{Connection, MAIN_DB, Row, params};
 
 use super::channel::{Channel, Channels};
 pub use super::channel::{ChannelBackend, NewEvidence, Provenance};
-use super::clip::Slot;
-use super::picture::{self, PictureStatistics};
 use super::table::EvidenceTable;
-pub(crate) use super::table::vector_of;
-use super::{Evidence, TextPart, page, sentence};
+use super::{Evidence, ocr, page, picture};
 use crate::collection::Fault;
 use crate::collection::images::{CrawlRank, FileState};
 use crate::disk::regular;
@@ -51,12 +48,17 @@ pub use export::exported_files;
 pub use merge::MergeResult;
 pub use passed_over::PassedOver;
 pub use portable::{MemoryStore, describe};
-use rows::{fault_of, read_channel, read_document, read_words, write_file_state, write_record};
+use rows::{
+    fault_of, read_channels, read_document, read_neighbours, write_file_state, write_record,
+};
 pub use shard_file::ShardFile;
 use tables::SCHEMA_VERSION;
 
 /// Number of prepared statements that are kept: a document is read from a dozen tables.
 const STATEMENTS: usize = 64;
+
+/// Number of documents whose evidence is read at once.
+const NEIGHBOURS: usize = 128;
 
 /// The file of a store, and the channels that it has. Each thread opens the store for itself.
 #[derive(Clone)]
@@ -343,16 +345,12 @@ impl Store {
 
     /// All evidence about a document; `None` if the store does not have it.
     pub fn read(&self, id: &DocId) -> Result<Option<Evidence>> {
-        self.read_without(id, &[])
+        self.reading(|c| read_document(c, self.place.channels, id, true))
     }
 
-    /// The evidence about a document, apart from these tables; `None` if the store does not have the document.
-    pub fn read_without(
-        &self,
-        id: &DocId,
-        left_out: &[&EvidenceTable],
-    ) -> Result<Option<Evidence>> {
-        self.reading(|c| read_document(c, self.place.channels, id, left_out))
+    /// The evidence about a document by some channels, without tables that are seldom read; `None` if the store does not have the document.
+    pub fn read_by(&self, id: &DocId, channels: &[&dyn Channel]) -> Result<Option<Evidence>> {
+        self.reading(|c| read_document(c, channels, id, false))
     }
 
     /// Adds a channel of a document to its evidence.
@@ -364,13 +362,31 @@ impl Store {
     ) -> Result<()> {
         self.reading(|c| {
             let sums = AllSums::read(c, (&id.0, &id.0))?;
-            read_channel(c, &sums, channel, id, &[], evidence)
+            let all = std::slice::from_mut(evidence);
+            read_channels(c, &sums, &[channel], &[id], true, all)
         })
     }
 
-    /// The words of documents that are stored one after another, in the order of their ids, without crawl ranks.
+    /// The words of documents that are stored one after another, in the order of their ids.
     pub fn words(&self, ids: &[&DocId]) -> Result<Vec<Evidence>> {
-        self.reading(|c| read_words(c, ids))
+        self.reading(|c| read_neighbours(c, &[&page::Pages, &ocr::Ocr], ids))
+    }
+
+    /// Calls `each` with the evidence of every one of these documents by some channels, and with its place in `ids`, which are sorted. Tables that
+    /// are seldom read are left out.
+    pub fn each(
+        &self,
+        ids: &[DocId],
+        channels: &[&dyn Channel],
+        mut each: impl FnMut(usize, &Evidence),
+    ) -> Result<()> {
+        let mut at = 0..;
+        for ids in ids.chunks(NEIGHBOURS) {
+            let ids: Vec<&DocId> = ids.iter().collect();
+            let read = self.reading(|c| read_neighbours(c, channels, &ids))?;
+            (read.iter().zip(at.by_ref())).for_each(|(read, at)| each(at, read));
+        }
+        Ok(())
     }
 
     /// All documents by id, each with the hash that [`Store::store_text_hashes`] has stored for its words, or `None` if they have changed since.
@@ -408,66 +424,10 @@ impl Store {
         })
     }
 
-    /// Calls `each` with the sentence vectors of the documents from `first` to `last`, ordered by document.
-    pub fn each_sentence_vector(
-        &self,
-        first: &DocId,
-        last: &DocId,
-        mut each: impl FnMut(&str, TextPart, &[f32]),
-    ) -> Result<()> {
-        self.each_row(&sentence::SENTENCE, (&first.0, &last.0), |row| {
-            if let Ok(part) = row.get_ref(2)?.as_str()?.parse() {
-                let vector = vector_of(row.get_ref(3)?.as_blob()?)?;
-                each(row.get_ref(0)?.as_str()?, part, &vector);
-            }
-            Ok(())
-        })
-    }
-
-    /// Calls `each` with the vectors of the documents' pictures by an image-text model, from `first` to `last`, ordered by document.
-    pub fn each_image_vector(
-        &self,
-        model: Slot,
-        first: &DocId,
-        last: &DocId,
-        mut each: impl FnMut(&str, &[f32]),
-    ) -> Result<()> {
-        self.each_row(model.table(), (&first.0, &last.0), |row| {
-            let vector = vector_of(row.get_ref(1)?.as_blob()?)?;
-            each(row.get_ref(0)?.as_str()?, &vector);
-            Ok(())
-        })
-    }
-
     /// Calls `each` with every rank at which the crawl found a document, ordered by document.
     pub fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
         self.each_row(&page::CRAWL_RANK, ALL, |row| {
             each(row.get_ref(0)?.as_str()?, &page::rank_of(row)?);
-            Ok(())
-        })
-    }
-
-    /// Calls `each` with the valence of every text in a table of [`sentiment`](super::sentiment), ordered by document.
-    pub(crate) fn each_valence(
-        &self,
-        table: &EvidenceTable,
-        mut each: impl FnMut(&str, TextPart, f64),
-    ) -> Result<()> {
-        self.each_row(table, ALL, |row| {
-            if let Ok(part) = row.get_ref(2)?.as_str()?.parse() {
-                each(row.get_ref(0)?.as_str()?, part, row.get(3)?);
-            }
-            Ok(())
-        })
-    }
-
-    /// Calls `each` with the statistics of every picture, ordered by document.
-    pub(crate) fn each_picture(
-        &self,
-        mut each: impl FnMut(&str, &PictureStatistics),
-    ) -> Result<()> {
-        self.each_row(&picture::PICTURE, ALL, |row| {
-            each(row.get_ref(0)?.as_str()?, &picture::picture_of(row)?);
             Ok(())
         })
     }

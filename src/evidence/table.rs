@@ -17,6 +17,8 @@ pub struct EvidenceTable {
     storage: &'static str,
     /// Whether earlier builds wrote stores of this version without the table. It then has no rows.
     pub(crate) is_later: bool,
+    /// Whether rankings leave the table out when they read the channel.
+    pub(crate) is_seldom_read: bool,
 }
 
 /// A column of a table.
@@ -54,6 +56,7 @@ impl EvidenceTable {
             keys,
             storage: " WITHOUT ROWID",
             is_later: false,
+            is_seldom_read: false,
         }
     }
 
@@ -66,6 +69,12 @@ impl EvidenceTable {
     /// Declares that stores of the current version can lack the table.
     pub const fn added_later(mut self) -> EvidenceTable {
         self.is_later = true;
+        self
+    }
+
+    /// Declares that only those who ask for all evidence read the table with its channel.
+    pub const fn seldom_read(mut self) -> EvidenceTable {
+        self.is_seldom_read = true;
         self
     }
 

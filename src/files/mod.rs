@@ -29,9 +29,10 @@ use stdin::Stdin;
 pub(crate) const RUN_FILE: &str = "run.txt";
 
 /// Where the topics of a run come from.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub enum TopicSource {
     /// The collection's own file.
+    #[default]
     Collection,
     File(PathBuf),
     Given(Vec<Topic>),

@@ -89,7 +89,7 @@ impl Embeddings {
                 embeddings.sentences = model_of(store, QueryEncoder::Sentence)?;
             }
         }
-        for model in [Slot::First, Slot::Second] {
+        for model in Slot::ALL {
             // stances and kinds of pictures are estimated with the first model only
             let is_used = beliefs && model == Slot::First
                 || relevance.uses(|need| need.image_text() == Some(model));
@@ -229,7 +229,7 @@ fn prompt_groups(
             .collect(),
         ListForm::Claims => {
             let relevance = &settings.approach.relevance;
-            let all = relevance.uses(|need| need == SignalNeed::About(model));
+            let all = relevance.uses(|need| matches!(need, SignalNeed::About(of) if of == model));
             let about = topics.iter();
             about
                 .map(|topic| prompts::about(topic.conveyed(), all))

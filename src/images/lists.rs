@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use riposte_eval::explained::{ExplainedImage, ListEntry};
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, Explanation, NumberId, Stance};
+use riposte_eval::{DocId, Explanation, Stance};
 
 use super::embeddings::KindVector;
 use super::opinions::{argument_scores, stance_scores};
@@ -14,14 +14,19 @@ use super::signals::CrawlRanks;
 use super::texts::{PoolTexts, TextStances};
 use super::{ImageRanking, ImageRankingSettings, POOL, TopicTask, rationale};
 use crate::events::{Note, NoteKind};
+use crate::evidence::picture::PictureStatistics;
 use crate::index::images::ImageEvidence;
+use crate::index::search::explain::SCORE;
 use crate::presence::{Judged, TopicProbabilities};
 use crate::recipes::image_approach::{ListForm, ScoreRecipe, StanceRecipe};
 use crate::score::mixture::{Scaling, mix};
 use crate::score::picture_text::PictureWords;
 use crate::score::select::{self, ImageCandidate, LIST_LENGTH, Selected, Selection};
 use crate::score::side::Sides;
-use crate::score::stance;
+use crate::score::stance::{self, PROBABILITY};
+
+/// The score by the smallest rank of an image in the crawl: (101 - rank) / 100.
+pub(crate) const CRAWL_RANK: &str = "crawl-rank";
 
 /// A candidate with the explanations of its scores.
 pub(super) struct ScoredImage {
@@ -43,7 +48,7 @@ pub(super) fn crawl_scores(
     members: &[usize],
 ) -> Vec<ScoredImage> {
     let score = |ending: &str, rank: u32| {
-        Explanation::new(NumberId::CrawlRank, (101.0 - f64::from(rank)) / 100.0)
+        Explanation::new(CRAWL_RANK, (101.0 - f64::from(rank)) / 100.0)
             .named(format!("smallest crawl rank, of \"…{ending}\""))
             .with_how(format!("(101 - {rank}) / 100"))
     };
@@ -120,9 +125,10 @@ pub(super) fn score_candidates(
     }
     let scored = pool.iter().zip(pro).zip(con);
     let scored = scored.map(|(((image, relevance), pro), con)| {
-        let phash = image.picture.as_ref().map(|p| p.phash);
+        let picture = image.evidence.get::<PictureStatistics>();
+        let phash = picture.map(|p| p.phash);
         ScoredImage {
-            id: image.id.clone(),
+            id: image.evidence.id.clone(),
             phash: phash.filter(|_| !recipe.lists.duplicates),
             text: text_in(image),
             sides: Sides { pro, con },
@@ -136,9 +142,8 @@ pub(super) fn score_candidates(
 
 /// The text in an image's picture. It distinguishes copies from pictures that share a template and have other words.
 fn text_in(image: &ImageEvidence) -> Option<PictureWords> {
-    let picture = image.picture.as_ref()?;
-    let lines = image.ocr_lines.as_ref()?;
-    Some(PictureWords::new(lines, picture.width))
+    let picture = image.evidence.get::<PictureStatistics>()?;
+    Some(PictureWords::new(image.ocr_lines()?, picture.width))
 }
 
 /// Keeps the candidates that are among the best of a list. Explanations of all images would be much larger than the run.
@@ -225,8 +230,7 @@ fn product(image: &Estimated, stance: Explanation) -> Explanation {
 
 /// The score of an image in one of the lists.
 fn score_in_list(value: f64, how: impl Into<String>, parts: Vec<Explanation>) -> Explanation {
-    Explanation::new(NumberId::Score, value)
-        .named("score")
+    Explanation::new(SCORE, value)
         .with_how(how)
         .with_parts(parts)
 }
@@ -274,7 +278,7 @@ pub(super) fn select_lists(
         }
         let probability = |stance| {
             let score = chosen?.sides.of(stance)?;
-            Some(score.part(&NumberId::Probability(stance))?.value())
+            Some(score.part((PROBABILITY, stance.word()))?.value())
         };
         let side = stance::decided(probability, s.stance);
         let key = (topic.id.clone(), s.doc.clone());

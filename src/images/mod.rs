@@ -9,13 +9,13 @@
 //! ([`ListRecipe`](crate::recipes::image_approach::ListRecipe)).
 
 mod embeddings;
-mod lists;
-mod opinions;
+pub(crate) mod lists;
+pub(crate) mod opinions;
 mod query;
 mod rationale;
 mod signals;
 mod systems;
-mod texts;
+pub(crate) mod texts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -26,13 +26,18 @@ use riposte_eval::candidates::RerankCandidates;
 use riposte_eval::explained::ExplainedImage;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, Explanation, NumberId, Stance, TopicId};
+use riposte_eval::{DocId, Explanation, Stance, TopicId};
 
 use crate::events::Note;
+use crate::evidence::Channel;
+use crate::evidence::clip::{ImageTextVectors, Slot};
 use crate::evidence::image_text::ImageTextLikeness;
+use crate::evidence::ocr::Ocr;
+use crate::evidence::page::Pages;
+use crate::evidence::picture::PictureChannel;
+use crate::evidence::sentence::SentenceVectors;
+use crate::evidence::sentiment::{AfinnScores, VaderScores};
 use crate::evidence::store::{Store, StoreFile};
-use crate::evidence::table::EvidenceTable;
-use crate::evidence::{clip, page, sentence, sentiment};
 use crate::files::explanations::{Explanations, KeepExplanations};
 use crate::index::images::{Field, ImageEvidence, ImageIndex};
 use crate::language::other_language;
@@ -43,7 +48,7 @@ use crate::recipes::image_approach::{
     ArgumentRecipe, Cut, Eligible, ImageApproach, ListForm, Scale, StanceRecipe,
 };
 use crate::score::signal::{SignalInputs, SignalNeed, SignalValues};
-use crate::score::{Opinion, explain_weighted_mean, weighted_mean};
+use crate::score::{Opinion, RELEVANCE, explain_weighted_mean, weighted_mean};
 use crate::stopped::Stopped;
 use crate::texts::likeness::Arguments;
 use crate::topic::question::{self, Question, TopicParts};
@@ -86,7 +91,7 @@ impl ImageRankingSettings {
             || self
                 .approach
                 .relevance
-                .uses(|need| need == SignalNeed::Crawl)
+                .uses(|need| matches!(need, SignalNeed::Crawl))
     }
 }
 
@@ -146,9 +151,8 @@ pub fn rank(
         .collect();
     let mut done = 0;
     for tasks in tasks.chunks(TOPICS_PER_READING) {
-        let vectors: Vec<&TopicVectors> = tasks.iter().map(|task| task.vectors).collect();
         let relevance = &settings.approach.relevance;
-        let mut cosines = signals::read(store, index.ids(), &vectors, relevance)?;
+        let mut cosines = signals::read(store, index.ids(), tasks, relevance)?;
         let groups = tasks.chunks(TOPICS_AT_ONCE);
         for (group, cosines) in groups.zip(cosines.chunks_mut(TOPICS_AT_ONCE)) {
             ensure!(on_progress(done), Stopped::Models);
@@ -461,7 +465,7 @@ impl<'a> Ranker<'a> {
         order
             .into_iter()
             .map(|(_, at)| {
-                let mean = explain_weighted_mean(NumberId::Relevance, &opinions(columns, at));
+                let mean = explain_weighted_mean(RELEVANCE, &opinions(columns, at));
                 let explained = match &self.clusters {
                     Some(clusters) => clusters.explain(at, mean),
                     None => mean,
@@ -484,24 +488,21 @@ impl<'a> Ranker<'a> {
             recipe.argument,
             ArgumentRecipe::Aramis { .. } | ArgumentRecipe::AramisNeural
         ) || recipe.stance.is_by_sign();
-        let needed: [(&'static EvidenceTable, bool); 6] = [
-            (&page::CRAWL_RANK, false),
-            (&clip::CLIP, needs_clip),
-            (&clip::IMAGE_TEXT, false),
-            (
-                &sentence::SENTENCE,
-                topics.iter().any(|t| t.arguments.is_some()),
-            ),
-            (&sentiment::VADER, needs_sentiment),
-            (&sentiment::AFINN, needs_sentiment),
-        ];
-        let left_out = needed.into_iter().filter(|(_, is_needed)| !is_needed);
-        let left_out: Vec<&EvidenceTable> = left_out.map(|(table, _)| table).collect();
+        let mut channels: Vec<&dyn Channel> = vec![&Pages, &Ocr, &PictureChannel];
+        if needs_clip {
+            channels.push(&ImageTextVectors(Slot::First));
+        }
+        if topics.iter().any(|topic| topic.arguments.is_some()) {
+            channels.push(&SentenceVectors);
+        }
+        if needs_sentiment {
+            channels.extend([&VaderScores as &dyn Channel, &AfinnScores]);
+        }
         let read =
             |store: &mut Result<Store>, at: &usize| -> Result<Option<(usize, ImageEvidence)>> {
                 let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
                 let id = self.index.ids().get(*at).context("no such image")?;
-                Ok(ImageEvidence::read(store, id, &left_out)?.map(|image| (*at, image)))
+                Ok(ImageEvidence::read(store, id, &channels)?.map(|image| (*at, image)))
             };
         numbers
             .par_iter()

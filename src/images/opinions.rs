@@ -1,11 +1,13 @@
 //! The scores of the candidates other than relevance: argumentativeness and stance.
 
-use riposte_eval::{Explanation, NumberId, Stance};
+use riposte_eval::{Explanation, Stance};
 
 use super::embeddings::{KindVector, TopicVectors};
 use super::systems;
 use super::texts::TextStances;
-use crate::evidence::TextPart;
+use crate::evidence::clip::Slot;
+use crate::evidence::picture::PictureStatistics;
+use crate::evidence::{Evidence, SentenceVector, TextPart};
 use crate::index::images::ImageEvidence;
 use crate::recipes::image_approach::{
     ArgumentRecipe, ImageApproach, Sentiment, StanceRecipe, StanceTexts,
@@ -13,9 +15,12 @@ use crate::recipes::image_approach::{
 use crate::score::argument::{self, PictureFeatures};
 use crate::score::side::Sides;
 use crate::score::stance::{self, StanceOpinion, StanceOpinions};
-use crate::score::text_stance::{self, Stances};
+use crate::score::text_stance::{self, NO_SIDE, Stances};
 use crate::texts::likeness::SideLikeness;
 use crate::topic::question::Question;
+
+/// The probability of the likeliest stance of an image's texts.
+pub(crate) const LIKELIEST_STANCE: &str = "likeliest-stance";
 
 /// The argumentativeness of each candidate; `None` if the approach does not estimate it.
 pub(super) fn argument_scores(
@@ -52,12 +57,13 @@ fn picture_features(
             .filter_map(|kind| image.clip_likeness(&kind.vector))
             .reduce(f64::max)
     };
+    let picture = image.evidence.get::<PictureStatistics>();
     PictureFeatures {
         words,
         claim_words,
         numbers,
         // an image that cannot be read counts as a photograph, which rarely argues
-        photograph: (image.picture.as_ref()).map_or(1.0, |p| f64::from(p.photograph)),
+        photograph: picture.map_or(1.0, |p| f64::from(p.photograph)),
         side,
         clip_kinds: largest_likeness(true)
             .zip(largest_likeness(false))
@@ -91,7 +97,8 @@ pub(super) fn stance_scores(
             .collect(),
         StanceRecipe::Sign { signal } => pool
             .iter()
-            .map(|(image, _)| by_sentiment(image, signal))
+            .map(|(image, _)| sentiment_of(&image.evidence, signal))
+            .map(|(name, value)| Sides::by_sign(name, value))
             .collect(),
         StanceRecipe::Both => pool.iter().map(|_| Sides::both()).collect(),
         StanceRecipe::Texts { of } => (texts.iter())
@@ -102,23 +109,23 @@ pub(super) fn stance_scores(
     }
 }
 
-/// Puts an image on a side by the sign of its sentiment.
-fn by_sentiment(image: &ImageEvidence, sentiment: Sentiment) -> Sides {
-    let (name, value) = match sentiment {
+/// The sentiment of an image, whose sign puts it on a side, and what reports call that. It is 0 without a text.
+pub(super) fn sentiment_of(evidence: &Evidence, which: Sentiment) -> (&'static str, f64) {
+    let (name, value) = match which {
         Sentiment::AfinnMain => (
             "sign of AFINN over the page",
-            image.afinn_of(TextPart::Main),
+            evidence.afinn_of(TextPart::Main),
         ),
         Sentiment::VaderTitle => (
             "sign of VADER over the title",
-            image.vader_of(TextPart::Title),
+            evidence.vader_of(TextPart::Title),
         ),
         Sentiment::VaderMainAndOcr => (
             "sign of VADER over the page and the text in the picture",
-            Some(image.vader_sum([TextPart::Main, TextPart::Ocr])),
+            Some(evidence.vader_sum([TextPart::Main, TextPart::Ocr])),
         ),
     };
-    Sides::by_sign(name, value.unwrap_or(0.0))
+    (name, value.unwrap_or(0.0))
 }
 
 /// The likeliest stance of a text, and its probability.
@@ -182,7 +189,8 @@ impl Claimed {
 fn of_claimed(claimed: Claimed) -> Sides {
     let score = |stance: Stance| {
         (claimed.side == Some(stance)).then(|| {
-            Explanation::new(NumberId::LikeliestStance, claimed.probability)
+            Explanation::new(LIKELIEST_STANCE, claimed.probability)
+                .named("stance of the texts")
                 .with_how(format!("the likeliest is {stance}"))
         })
     };
@@ -205,7 +213,7 @@ fn stance_opinions(
             parts: stance
                 .parts()
                 .iter()
-                .filter(|part| !part.is(&NumberId::Neither) || !part.parts().is_empty())
+                .filter(|part| !part.is(NO_SIDE) || !part.parts().is_empty())
                 .cloned()
                 .collect(),
         })
@@ -226,11 +234,14 @@ fn stance_opinions(
     };
     let by_words = |part: TextPart| {
         let arguments = vectors.arguments.as_ref()?;
-        likeness_opinion(arguments.likeness(image.vectors_of(part)))
+        let vectors = image.evidence.of_part(part);
+        let vectors = vectors.map(|SentenceVector(vector)| vector.as_slice());
+        likeness_opinion(arguments.likeness(vectors))
     };
     let by_picture = || {
         let arguments = vectors.clip_arguments.as_ref()?;
-        likeness_opinion(arguments.likeness(image.clip.as_deref().into_iter()))
+        let vector = image.evidence.image_vector(Slot::First);
+        likeness_opinion(arguments.likeness(vector.into_iter()))
     };
     StanceOpinions {
         picture: text_opinion(&texts.picture),

@@ -1,9 +1,10 @@
 //! Why an image conveys a claim, in a sentence for human readers.
 
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 
 use crate::index::images::ImageEvidence;
 use crate::recipes::channels::SignalKey;
+use crate::score::CHANNEL;
 use crate::score::signal::Quoted;
 
 /// Maximum number of characters of a quotation.
@@ -14,11 +15,11 @@ const QUOTED: usize = 200;
 pub(super) fn of(image: &ImageEvidence, relevance: &Explanation) -> String {
     let parts = relevance.parts().iter().filter(|part| part.value() > 0.0);
     let most = parts.max_by(|a, b| a.value().total_cmp(&b.value()));
-    let key = most.and_then(|part| match part.id() {
-        Some(NumberId::Channel(name)) => SignalKey::find(name),
-        _ => None,
-    });
-    let Some(key) = key else {
+    let id = most.and_then(Explanation::id);
+    let channel = id
+        .filter(|id| id.kind() == CHANNEL)
+        .and_then(|id| id.text());
+    let Some(key) = channel.and_then(SignalKey::find) else {
         return "no evidence about the image is close to the argument".to_owned();
     };
     let (what, quoted) = key.signal().need.source();
@@ -27,8 +28,8 @@ pub(super) fn of(image: &ImageEvidence, relevance: &Explanation) -> String {
             "by its pixels, the picture is close to the argument ({})",
             most.map_or("", Explanation::how)
         ),
-        Quoted::GivenCaption => said(what, "", &image.given.caption),
-        Quoted::GivenText => said(what, "", &image.given.text),
+        Quoted::GivenCaption => said(what, "", &image.evidence.given.caption),
+        Quoted::GivenText => said(what, "", &image.evidence.given.text),
         Quoted::PictureText => said(what, "", &image.ocr_text),
         Quoted::Page => said("its page", ", and says beside it", &image.near_text),
     }

@@ -7,13 +7,15 @@ use anyhow::{Result, anyhow};
 use rayon::prelude::*;
 use riposte_eval::{DocId, TopicId};
 
+use super::TopicTask;
 use super::embeddings::TopicVectors;
-use crate::evidence::clip::Slot;
+use super::opinions::sentiment_of;
+use crate::evidence::sentiment::{AfinnScores, VaderScores};
 use crate::evidence::store::Store;
-use crate::evidence::{TextPart, sentiment};
+use crate::evidence::{Channel, Evidence, SentenceVector, TextPart};
 use crate::index::images::position;
 use crate::index::vector;
-use crate::recipes::channels::SignalKey;
+use crate::recipes::channels::{CHANNELS, SignalKey};
 use crate::recipes::image_approach::{RelevanceRecipe, Sentiment};
 use crate::score::signal::SignalNeed;
 use crate::texts::likeness::{ArgumentVectors, SideLikeness};
@@ -24,30 +26,27 @@ const CHUNK: usize = 128;
 /// The cosines for one topic: for each signal that is on, one value for each image, which is NaN if the image has nothing to compare.
 pub(super) type Cosines = BTreeMap<SignalKey, Vec<f64>>;
 
-/// Reads the cosines that the approach uses, for each topic.
+/// Reads the cosines that the approach uses, and the other values that it computes from the evidence of a channel, for each topic.
 ///
 /// # Errors
 /// The store cannot be read.
 pub(super) fn read(
     store: &Store,
     ids: &[DocId],
-    topics: &[&TopicVectors],
+    tasks: &[TopicTask],
     relevance: &RelevanceRecipe,
 ) -> Result<Vec<Cosines>> {
-    let mut cosines = vec![Cosines::new(); topics.len()];
+    let mut cosines = vec![Cosines::new(); tasks.len()];
     let place = store.place();
-    // first the sentence vectors, then the vectors of pictures by each model
-    for model in [None, Some(Slot::First), Some(Slot::Second)] {
+    let topics: Vec<&TopicVectors> = tasks.iter().map(|task| task.vectors).collect();
+    for channel in CHANNELS {
         let used = relevance.channels.keys();
         let used = used.map(|key| (*key, key.signal().need));
-        let used = used.filter(|(_, need)| match model {
-            None => need.is_of_sentences(),
-            of_pictures => need.image_text() == of_pictures,
-        });
+        let used = used.filter(|(_, need)| need.channel() == Some(channel.name()));
         let signals = used.map(|(key, need)| Compared {
             key,
             need,
-            wanted: Wanted::by(need, topics),
+            wanted: Wanted::by(need, &topics),
         });
         let signals: Vec<Compared> = signals.collect();
         if signals.is_empty() {
@@ -55,17 +54,14 @@ pub(super) fn read(
         }
         let read = |store: &mut Result<Store>, ids: &[DocId]| {
             let store = store.as_ref().map_err(|error| anyhow!("{error:#}"))?;
-            let values = vec![vec![vec![f64::NAN; ids.len()]; topics.len()]; signals.len()];
-            let chunk = Chunk {
-                ids,
-                topics,
-                signals: &signals,
-                values,
-            };
-            match model {
-                None => read_sentences(store, chunk),
-                Some(model) => read_pictures(model, store, chunk),
-            }
+            let mut values: Columns =
+                vec![vec![vec![f64::NAN; ids.len()]; tasks.len()]; signals.len()];
+            store.each(ids, &[*channel], |at, evidence| {
+                for (signal, columns) in signals.iter().zip(&mut values) {
+                    signal.compare(tasks, evidence, columns, at);
+                }
+            })?;
+            Ok(values)
         };
         let chunks = ids
             .par_chunks(CHUNK)
@@ -83,7 +79,7 @@ pub(super) fn read(
     Ok(cosines)
 }
 
-/// A signal that compares vectors.
+/// A signal that is computed from the evidence of a channel.
 struct Compared {
     key: SignalKey,
     need: SignalNeed,
@@ -98,9 +94,59 @@ impl Compared {
             SignalNeed::About(model) | SignalNeed::Title(model) => {
                 topic.prompts[model as usize].is_some()
             }
+            SignalNeed::Channel(_) => true,
             _ => topic.words.is_some(),
         }
     }
+
+    /// Sets the values of image `at` for each topic.
+    fn compare(
+        &self,
+        tasks: &[TopicTask],
+        evidence: &Evidence,
+        columns: &mut [Vec<f64>],
+        at: usize,
+    ) {
+        match self.need {
+            SignalNeed::Sentence(part) => {
+                for SentenceVector(vector) in evidence.of_part(part) {
+                    self.wanted.keep_larger_cosines(columns, at, vector);
+                }
+            }
+            SignalNeed::About(model) | SignalNeed::Title(model) => {
+                if let Some(vector) = evidence.image_vector(model) {
+                    self.wanted.keep_larger_cosines(columns, at, vector);
+                }
+            }
+            SignalNeed::Arguments => {
+                for (task, column) in tasks.iter().zip(columns) {
+                    let arguments = task.vectors.arguments.as_ref();
+                    let likeness = arguments.and_then(|of| likeness(of, evidence));
+                    column[at] = likeness.unwrap_or(f64::NAN);
+                }
+            }
+            SignalNeed::Channel(of) => {
+                for (task, column) in tasks.iter().zip(columns) {
+                    column[at] = (of.value)(task.question, evidence).unwrap_or(f64::NAN);
+                }
+            }
+            SignalNeed::Words(_) | SignalNeed::QueryLikelihood(_) | SignalNeed::Crawl => {}
+        }
+    }
+}
+
+/// The likeness to arguments of the text in the image or of the words around it, whichever is larger. Each is compared with the arguments of its more
+/// similar side.
+fn likeness(arguments: &ArgumentVectors, evidence: &Evidence) -> Option<f64> {
+    let likeness_of = |part: TextPart| {
+        let of_part = evidence.of_part(part);
+        arguments.likeness(of_part.map(|SentenceVector(vector)| vector.as_slice()))
+    };
+    let both = [likeness_of(TextPart::Ocr), likeness_of(TextPart::Near)];
+    both.iter()
+        .flatten()
+        .map(SideLikeness::best)
+        .reduce(f64::max)
 }
 
 /// Values by signal, topic and image.
@@ -161,112 +207,15 @@ impl Wanted {
     }
 }
 
-/// A part of the images, and what is compared with their vectors.
-struct Chunk<'a> {
-    ids: &'a [DocId],
-    topics: &'a [&'a TopicVectors],
-    signals: &'a [Compared],
-    /// All are NaN before the chunk is read.
-    values: Columns,
-}
-
-/// Reads the vectors of pictures by a model, and returns the values of the chunk.
-fn read_pictures(model: Slot, store: &Store, mut chunk: Chunk) -> Result<Columns> {
-    let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
-        return Ok(chunk.values);
-    };
-    store.each_image_vector(model, first, last, |document, vector| {
-        let Some(at) = position(chunk.ids, document) else {
-            return;
-        };
-        for (signal, columns) in chunk.signals.iter().zip(&mut chunk.values) {
-            signal.wanted.keep_larger_cosines(columns, at, vector);
-        }
-    })?;
-    Ok(chunk.values)
-}
-
-/// Reads the sentence vectors, and returns the values of the chunk.
-fn read_sentences(store: &Store, mut chunk: Chunk) -> Result<Columns> {
-    let (Some(first), Some(last)) = (chunk.ids.first(), chunk.ids.last()) else {
-        return Ok(chunk.values);
-    };
-    let index_of = |wanted| (chunk.signals.iter()).position(|signal| signal.need == wanted);
-    let arguments = index_of(SignalNeed::Arguments);
-    let mut current = CurrentImage::default();
-    store.each_sentence_vector(first, last, |document, part, vector| {
-        let Some(at) = position(chunk.ids, document) else {
-            return;
-        };
-        if let Some(signal) = index_of(SignalNeed::Sentence(part)) {
-            let wanted = &chunk.signals[signal].wanted;
-            wanted.keep_larger_cosines(&mut chunk.values[signal], at, vector);
-        }
-        if let Some(arguments) = arguments {
-            if current.at != Some(at) {
-                current.compare_with_arguments(chunk.topics, &mut chunk.values[arguments]);
-                current.at = Some(at);
-            }
-            current.vectors.push((part, vector.to_vec()));
-        }
-    })?;
-    if let Some(arguments) = arguments {
-        current.compare_with_arguments(chunk.topics, &mut chunk.values[arguments]);
-    }
-    Ok(chunk.values)
-}
-
-/// The image whose vectors are being read. All of them are collected, because its likeness to arguments depends on all.
-#[derive(Default)]
-struct CurrentImage {
-    at: Option<usize>,
-    vectors: Vec<(TextPart, Vec<f32>)>,
-}
-
-impl CurrentImage {
-    /// Sets the image's likeness to the arguments about each topic, and forgets its vectors.
-    fn compare_with_arguments(&mut self, topics: &[&TopicVectors], columns: &mut [Vec<f64>]) {
-        if let Some(at) = self.at {
-            for (topic, column) in topics.iter().zip(columns) {
-                let arguments = topic.arguments.as_ref();
-                let likeness = arguments.and_then(|arguments| self.likeness(arguments));
-                column[at] = likeness.unwrap_or(f64::NAN);
-            }
-        }
-        self.vectors.clear();
-    }
-
-    /// The likeness to arguments of the text in the image or of the words around it, whichever is larger. Each is compared with the arguments of its
-    /// more similar side.
-    fn likeness(&self, arguments: &ArgumentVectors) -> Option<f64> {
-        let likeness_of = |wanted: TextPart| {
-            let of_part = self.vectors.iter().filter(|(part, _)| *part == wanted);
-            arguments.likeness(of_part.map(|(_, vector)| vector.as_slice()))
-        };
-        let both = [likeness_of(TextPart::Ocr), likeness_of(TextPart::Near)];
-        both.iter()
-            .flatten()
-            .map(SideLikeness::best)
-            .reduce(f64::max)
-    }
-}
-
-/// The sentiment of every image: the sum over its pages of the values that [`Sentiment`] names; 0 without a text.
+/// The sentiment of every image ([`sentiment_of`]).
 ///
 /// # Errors
 /// The store cannot be read.
 pub(super) fn read_sentiment(store: &Store, ids: &[DocId], which: Sentiment) -> Result<Vec<f64>> {
-    let mut values = vec![0.0; ids.len()];
-    let (table, wanted): (_, &[TextPart]) = match which {
-        Sentiment::AfinnMain => (&sentiment::AFINN, &[TextPart::Main]),
-        Sentiment::VaderTitle => (&sentiment::VADER, &[TextPart::Title]),
-        Sentiment::VaderMainAndOcr => (&sentiment::VADER, &[TextPart::Main, TextPart::Ocr]),
-    };
-    store.each_valence(table, |document, part, value| {
-        let slot = wanted.contains(&part).then(|| position(ids, document));
-        if let Some(slot) = slot.flatten().and_then(|at| values.get_mut(at)) {
-            *slot += value;
-        }
+    let mut values = Vec::new();
+    let channels: [&dyn Channel; 2] = [&VaderScores, &AfinnScores];
+    store.each(ids, &channels, |_, evidence| {
+        values.push(sentiment_of(evidence, which).1);
     })?;
     Ok(values)
 }

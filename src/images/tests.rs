@@ -11,13 +11,14 @@ use crate::evidence::ocr::OcrLine;
 use crate::evidence::page::PageWords;
 use crate::evidence::picture::PictureStatistics;
 use crate::evidence::store::{self, NewEvidence};
-use crate::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
+use crate::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart, VaderValence};
 use crate::index::images;
 use crate::index::inverted::IndexingBudget;
 use crate::reading::ReadingModels;
 use crate::recipes::channels::CHANNELS;
 use crate::recipes::image_approach::ScoreRecipe;
 use crate::score::mixture::Scaling;
+use crate::systems::aramis::AramisFeatures;
 use crate::systems::aramis::networks::{self, ArgumentInputs, ArgumentNetwork, StanceNetwork};
 use crate::workspace::Outputs;
 
@@ -85,44 +86,41 @@ impl Collection {
             sum: made.afinn_main,
             words: 1,
         };
-        let evidence = Evidence {
-            id: DocId(id.to_owned()),
-            pages: vec![page],
-            ocr: lines.into_iter().collect(),
-            picture: Some(PictureStatistics {
-                width: 100,
-                height: 100,
-                text_fraction: 0.0,
-                brightness: 0.5,
-                contrast: 0.1,
-                saturation: 0.1,
-                colourfulness: 10.0,
-                red: made.red,
-                green: made.green,
-                blue: 0.0,
-                bright: 0.0,
-                dark: 0.0,
-                average: [0; 3],
-                colours: 9,
-                edges: 0.0,
-                flat: 0.0,
-                photograph: 1.0,
-                // all show the same picture
-                phash: 7,
-            }),
-            vader: vec![
-                of_page(TextPart::Near, made.vader_near),
-                of_page(TextPart::Title, made.vader_title),
-                of_page(TextPart::Main, made.vader_main),
-                PartValue {
-                    page: String::new(),
-                    part: TextPart::Ocr,
-                    value: made.vader_ocr,
-                },
-            ],
-            afinn: vec![of_page(TextPart::Main, afinn)],
-            ..Evidence::default()
-        };
+        let mut evidence = Evidence::of(DocId(id.to_owned()));
+        evidence.put(vec![page]);
+        evidence.put(lines.into_iter().collect::<Vec<_>>());
+        evidence.put(PictureStatistics {
+            width: 100,
+            height: 100,
+            text_fraction: 0.0,
+            brightness: 0.5,
+            contrast: 0.1,
+            saturation: 0.1,
+            colourfulness: 10.0,
+            red: made.red,
+            green: made.green,
+            blue: 0.0,
+            bright: 0.0,
+            dark: 0.0,
+            average: [0; 3],
+            colours: 9,
+            edges: 0.0,
+            flat: 0.0,
+            photograph: 1.0,
+            // all show the same picture
+            phash: 7,
+        });
+        evidence.put(vec![
+            of_page(TextPart::Near, VaderValence(made.vader_near)),
+            of_page(TextPart::Title, VaderValence(made.vader_title)),
+            of_page(TextPart::Main, VaderValence(made.vader_main)),
+            PartValue {
+                page: String::new(),
+                part: TextPart::Ocr,
+                value: VaderValence(made.vader_ocr),
+            },
+        ]);
+        evidence.put(vec![of_page(TextPart::Main, afinn)]);
         let made = || store::Provenance {
             producer: "made up".to_owned(),
             ..store::Provenance::default()
@@ -147,13 +145,7 @@ impl Collection {
         let opened = images::open(&mut self.store, &place, analyzer, effort, &mut |_| ()).unwrap();
         let ids = self.store.text_hashes().unwrap().into_iter();
         let index = ImageIndex::new(opened.0, ids.map(|(id, _)| id));
-        let models = ReadingModels {
-            clip: None,
-            image_text: None,
-            sentences: None,
-            cross: None,
-            stance_encoder: None,
-        };
+        let models = ReadingModels::default();
         let outputs = Outputs::open(&self.dir.path().join("outputs.sqlite")).unwrap();
         let mut reader = Reader::new(models, outputs).unwrap();
         let settings = ImageRankingSettings {
@@ -511,7 +503,7 @@ fn the_networks_of_aramis_decide_where_the_recipe_says() {
     let of_formula = collection.rank(&approach("aramis"), title);
     assert_eq!(ranking.explained.len(), of_formula.explained.len());
     for (image, of_formula) in ranking.explained.iter().zip(of_formula.explained.iter()) {
-        let read = ImageEvidence::read(&collection.store, &image.image, &[]);
+        let read = ImageEvidence::read(&collection.store, &image.image, CHANNELS);
         let expected = argument.argues(&ArgumentInputs::of(&read.unwrap().unwrap()));
         let score = image.pro.as_ref().or(image.con.as_ref()).unwrap();
         // before it is scaled within its list
@@ -525,7 +517,7 @@ fn the_networks_of_aramis_decide_where_the_recipe_says() {
         let ranking = collection.rank(&approach, title);
         for id in ["Ia", "Ib", "Ic", "Id"] {
             let id = DocId(id.to_owned());
-            let read = ImageEvidence::read(&collection.store, &id, &[]);
+            let read = ImageEvidence::read(&collection.store, &id, CHANNELS);
             let inputs = networks::stance_inputs(&read.unwrap().unwrap(), &query, analyzer);
             let side = networks::side(StanceNetwork::committed().probabilities(&inputs));
             let of = ranking.explained.iter().find(|image| image.image == id);
@@ -545,12 +537,12 @@ fn the_place_of_a_line_of_text_is_laid_out_on_a_grid() {
     };
     collection.add("Ia", made);
     let id = DocId("Ia".to_owned());
-    let image = ImageEvidence::read(&collection.store, &id, &[]);
+    let image = ImageEvidence::read(&collection.store, &id, CHANNELS);
     let image = image.unwrap().unwrap();
     // from 10 to 60 across and from 10 to 40 down, of 100: its middle is in the third column and row
-    for (at, share) in image.text_map.iter().enumerate() {
+    for (at, share) in ArgumentInputs::of(&image).text_map.iter().enumerate() {
         let expected = if at == 2 * 8 + 2 { 0.5 * 0.3 } else { 0.0 };
         assert!((share - expected).abs() < 1e-6, "{at}: {share}");
     }
-    assert!((image.text_box - 0.15).abs() < 1e-6);
+    assert!((AramisFeatures::of(&image).diagram - 0.15).abs() < 1e-6);
 }

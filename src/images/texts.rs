@@ -5,7 +5,7 @@ use anyhow::Result;
 use rayon::prelude::*;
 use riposte_claims::polarity;
 use riposte_claims::words::alphanumeric_words;
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 
 use crate::evidence::ocr_text;
 use crate::index::images::ImageEvidence;
@@ -19,6 +19,9 @@ use crate::score::logistic;
 use crate::score::stance::{self, StanceOpinion};
 use crate::score::text_stance::{self, Stances};
 use crate::topic::question::Question;
+
+/// The probability that the texts of an image are about the topic, as the stance encoder reads them.
+pub(crate) const ON_TOPIC: &str = "on-topic";
 
 /// The stances of an image's texts towards the topic's claim; `None` where there is no text. The value of an explanation is
 /// P(pro) - P(con).
@@ -77,7 +80,7 @@ impl PoolTexts {
             // a thread takes several images at once, because waking it takes as long as preparing one
             .with_min_len(8)
             .map(|(image, _)| {
-                let lines = image.ocr_lines.as_deref().map(of_picture);
+                let lines = image.ocr_lines().map(of_picture);
                 let picture = match &lines {
                     Some(lines) => ocr_text(lines),
                     None => clauses(&image.ocr_text).into_owned(),
@@ -125,7 +128,8 @@ impl PoolTexts {
         let found = relevance.value();
         let how = format!("({found:.4} + {weight} × {read:.4}) / (1 + {weight})");
         let mut relevance = relevance.revised((found + weight * read) / (1.0 + weight), how);
-        let on_topic = Explanation::new(NumberId::OnTopic, read);
+        let on_topic = Explanation::new(ON_TOPIC, read)
+            .named("on topic, as the stance encoder reads the texts");
         relevance.add_part(on_topic.with_how(format!(
             "the largest of the text in the picture {picture:.4} and the words around {around:.4}"
         )));
@@ -226,8 +230,9 @@ mod tests {
             sections: Vec::new(),
             section_logits: None,
         };
+        use crate::score::RELEVANCE;
         let relevance = |at, weight| {
-            let found = Explanation::new(NumberId::Relevance, 0.5);
+            let found = Explanation::new(RELEVANCE, 0.5);
             texts.relevance(at, found, weight).value()
         };
         // (.5 + .5 × .8) / 1.5
@@ -239,7 +244,7 @@ mod tests {
             on_topic: None,
             ..texts
         };
-        let found = Explanation::new(NumberId::Relevance, 0.0);
+        let found = Explanation::new(RELEVANCE, 0.0);
         assert_eq!(unread.relevance(0, found.clone(), 0.5), found);
         // by the first piece
         let of = |relevance| StanceReading {

@@ -18,14 +18,11 @@ use super::inverted::{
 use super::search::QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
-use crate::collection::images::GivenTexts;
 use crate::disk::hex;
 use crate::evidence::clip::Slot;
-use crate::evidence::ocr::OcrLine;
-use crate::evidence::picture::PictureStatistics;
+use crate::evidence::ocr::{Ocr, OcrLine};
 use crate::evidence::store::{Store, StoreFile};
-use crate::evidence::table::EvidenceTable;
-use crate::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
+use crate::evidence::{Channel, Evidence, PageEvidence};
 use crate::threads;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
@@ -254,7 +251,7 @@ fn document_of(id: &DocId, words: &Evidence) -> Document {
 }
 
 fn texts_of(words: &Evidence) -> Vec<String> {
-    let Evidence { pages, given, .. } = words;
+    let (pages, given) = (words.list(), &words.given);
     let joined = |text: &dyn Fn(&PageEvidence) -> String| of_pages(pages, text);
     vec![
         words.ocr_text(),
@@ -378,154 +375,55 @@ pub(crate) fn position(ids: &[DocId], document: &str) -> Option<usize> {
     ids.binary_search_by(|id| id.0.as_str().cmp(document)).ok()
 }
 
-/// The evidence of one image.
+/// An image as rankings read it.
 #[derive(Debug)]
 pub struct ImageEvidence {
-    pub id: DocId,
+    pub evidence: Evidence,
     /// The text in the image that OCR has read or, if OCR was not run, the text that the collection gives.
     pub ocr_text: String,
-    pub given: GivenTexts,
-    /// The lines of the text in the image; `None` if OCR was not run.
-    pub ocr_lines: Option<Vec<OcrLine>>,
+    /// Whether OCR was run.
+    pub was_read: bool,
     /// The caption that the collection gives, the titles of all pages, and the words near the image.
     pub near_text: String,
-    pub picture: Option<PictureStatistics>,
-    /// The share of the picture, in [0, 1], in the smallest upright rectangle around all lines of its text; 0 without text.
-    pub text_box: f64,
-    /// The share of the picture that its lines of text cover, for each cell of a grid of 8 × 8, row after row. A line counts in the cell that
-    /// contains its middle, with the upright rectangle around it.
-    pub text_map: [f64; 64],
-    /// The name of the first page; empty without pages.
-    pub first_page: String,
-    /// Unit length.
-    pub clip: Option<Vec<f32>>,
-    /// Unit length.
-    pub sentences: Vec<PartValue<Vec<f32>>>,
-    pub vader: Vec<PartValue<f64>>,
-    pub afinn: Vec<PartValue<AfinnValence>>,
 }
 
 impl ImageEvidence {
-    /// Reads the evidence of an image, except for the tables `left_out`; `None` if the store does not have the image.
-    pub fn read(store: &Store, id: &DocId, left_out: &[&EvidenceTable]) -> Result<Option<Self>> {
-        let Some(mut evidence) = store.read_without(id, left_out)? else {
+    /// Reads the evidence of an image by some channels, among them those of pages and OCR; `None` if the store does not have the image.
+    pub fn read(store: &Store, id: &DocId, channels: &[&dyn Channel]) -> Result<Option<Self>> {
+        let Some(evidence) = store.read_by(id, channels)? else {
             return Ok(None);
         };
-        let was_read = store.has_channel(id, "ocr")?;
+        let was_read = store.has_channel(id, Ocr.name())?;
         Ok(Some(ImageEvidence {
-            ocr_text: if was_read {
-                evidence.ocr_text()
-            } else {
-                evidence.given.text.clone()
+            ocr_text: match was_read {
+                true => evidence.ocr_text(),
+                false => evidence.given.text.clone(),
             },
+            was_read,
             near_text: near_text(&evidence),
-            given: evidence.given,
-            id: evidence.id,
-            text_box: (evidence.picture.as_ref()).map_or(0.0, |p| text_box(p, &evidence.ocr)),
-            text_map: (evidence.picture.as_ref()).map_or([0.0; 64], |p| text_map(p, &evidence.ocr)),
-            first_page: (evidence.pages.first()).map_or_else(String::new, |page| page.id.clone()),
-            ocr_lines: was_read.then_some(evidence.ocr),
-            picture: evidence.picture,
-            clip: evidence.image_vectors[Slot::First as usize].take(),
-            sentences: evidence.sentences,
-            vader: evidence.vader,
-            afinn: evidence.afinn,
+            evidence,
         }))
     }
 
-    /// The vectors of a part, one for each page.
-    pub fn vectors_of(&self, part: TextPart) -> impl Iterator<Item = &[f32]> {
-        let of_part = self.sentences.iter().filter(move |s| s.part == part);
-        of_part.map(|s| s.value.as_slice())
+    /// The lines of the text in the image; `None` if OCR was not run.
+    pub fn ocr_lines(&self) -> Option<&[OcrLine]> {
+        self.was_read.then(|| self.evidence.list())
     }
 
     /// The cosine similarity of a CLIP text vector and the image.
-    pub fn clip_likeness(&self, query: &[f32]) -> Option<f64> {
-        let own = self.clip.as_ref().filter(|own| own.len() == query.len())?;
+    pub(crate) fn clip_likeness(&self, query: &[f32]) -> Option<f64> {
+        let own = self.evidence.image_vector(Slot::First);
+        let own = own.filter(|own| own.len() == query.len())?;
         Some(f64::from(vector::dot(own, query)))
-    }
-
-    /// The VADER compound score of a part, averaged over the pages.
-    pub(crate) fn vader_of(&self, part: TextPart) -> Option<f64> {
-        let own = self.vader.iter().filter(|v| v.part == part);
-        mean(own.map(|v| v.value))
-    }
-
-    /// The VADER compound scores of two parts, summed over the pages.
-    pub(crate) fn vader_sum(&self, parts: [TextPart; 2]) -> f64 {
-        let of_parts = self.vader.iter().filter(|v| parts.contains(&v.part));
-        of_parts.map(|v| v.value).sum()
-    }
-
-    /// The VADER compound score of a part of the first page; `None` if that page lacks it.
-    pub(crate) fn vader_of_first_page(&self, part: TextPart) -> Option<f64> {
-        let own = |v: &&PartValue<f64>| v.part == part && v.page == self.first_page;
-        self.vader.iter().find(own).map(|v| v.value)
-    }
-
-    /// The AFINN sum of a part, averaged over the pages.
-    pub(crate) fn afinn_of(&self, part: TextPart) -> Option<f64> {
-        let own = self.afinn.iter().filter(|v| v.part == part);
-        mean(own.map(|v| v.value.sum))
     }
 }
 
 /// The caption, if the collection gives one, and for each page its title and the words around the image.
 fn near_text(evidence: &Evidence) -> String {
     let near = |p: &PageEvidence| format!("{}. {}", p.words.title, p.near());
-    let near = of_pages(&evidence.pages, &near);
+    let near = of_pages(evidence.list(), &near);
     match evidence.given.caption.as_str() {
         "" => near,
         caption => format!("{caption} {near}"),
     }
-}
-
-/// The share of a picture in the smallest upright rectangle around all lines.
-pub fn text_box(picture: &PictureStatistics, lines: &[OcrLine]) -> f64 {
-    let [width, height] = extents(picture, lines).map(|extent| extent.share);
-    width * height
-}
-
-/// See [`ImageEvidence::text_map`].
-pub fn text_map(picture: &PictureStatistics, lines: &[OcrLine]) -> [f64; 64] {
-    let mut map = [0.0; 64];
-    for line in lines {
-        let [across, down] = extents(picture, std::slice::from_ref(line));
-        // casts from floats saturate
-        let cell = |middle: f64| ((8.0 * middle) as usize).min(7);
-        map[8 * cell(down.middle) + cell(across.middle)] += across.share * down.share;
-    }
-    map
-}
-
-/// The extent of lines of text along one side of a picture, from the start of the first to the end of the last.
-struct LinesExtent {
-    /// Its length, as a share of the side.
-    share: f64,
-    /// Its middle, from 0 to 1.
-    middle: f64,
-}
-
-/// The extents of all lines across the picture and down.
-fn extents(picture: &PictureStatistics, lines: &[OcrLine]) -> [LinesExtent; 2] {
-    let corners = || lines.iter().flat_map(|line| line.corners);
-    let extent = |of: fn((f32, f32)) -> f32, side: u32| {
-        let low = corners().map(of).fold(f32::INFINITY, f32::min).max(0.0);
-        let high = corners().map(of).fold(f32::NEG_INFINITY, f32::max);
-        let side = f64::from(side);
-        let (low, high) = (f64::from(low), f64::from(high).min(side));
-        LinesExtent {
-            share: (high - low).max(0.0) / side.max(1.0),
-            middle: (low + high) / 2.0 / side.max(1.0),
-        }
-    };
-    [
-        extent(|(x, _)| x, picture.width),
-        extent(|(_, y)| y, picture.height),
-    ]
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), v| (sum + v, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }

@@ -5,7 +5,7 @@
 //! nor on the number of threads that built it.
 
 mod contributions;
-mod explain;
+pub(crate) mod explain;
 mod pruned;
 mod top;
 mod windows;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::DocId;
 use riposte_nn::conv::{Numeric, NumericMode};
 
-pub use super::extraction_settings::{ExtractionOptions, ExtractionSettings};
+pub use super::extraction_settings::{CollectionSource, ExtractionOptions, Session};
 use crate::collection::images::ImageCollection;
 use crate::device::Compute;
 use crate::disk::{self, regular};
@@ -30,18 +30,6 @@ use crate::workspace::Outputs;
 /// Number of damaged records that a note names.
 const NAMED_RECORDS: usize = 5;
 
-impl ExtractionOptions {
-    /// The name of the model that the user has chosen for a channel.
-    fn chosen(&self, channel: &str) -> Option<&str> {
-        match channel {
-            "ocr" => self.ocr.as_deref(),
-            "clip" => self.clip.as_deref(),
-            "image-text" => self.image_text.as_deref(),
-            _ => None,
-        }
-    }
-}
-
 /// What the program that runs a task must provide.
 #[derive(Clone, Copy)]
 pub struct ExtractionHost<'a> {
@@ -57,18 +45,18 @@ pub struct ExtractionHost<'a> {
 impl<'a> ExtractionHost<'a> {
     /// Of a program that calls the library. It cannot start itself again to try the documents in which it may have died, so they are tried in this
     /// process.
-    pub(crate) fn of_a_call(stop: &'a AtomicBool) -> ExtractionHost<'a> {
+    pub fn of_a_call(stop: &'a AtomicBool) -> ExtractionHost<'a> {
         ExtractionHost {
             watch: &|| Ok(()),
             stop,
-            try_apart: &|_: &ExtractionSettings, _, _| Ok(Trial::default()),
+            try_apart: &|_: &CollectionSource, _, _| Ok(Trial::default()),
         }
     }
 }
 
-type TryApart<'a> = dyn Fn(&ExtractionSettings, &Path, &[DocId]) -> Result<Trial> + 'a;
+type TryApart<'a> = dyn Fn(&CollectionSource, &Path, &[DocId]) -> Result<Trial> + 'a;
 
-impl ExtractionSettings {
+impl CollectionSource {
     /// Opens the collection.
     ///
     /// # Errors
@@ -94,7 +82,7 @@ impl ExtractionSettings {
         }
         ensure!(self.limit != Some(0), "--limit must be at least 1");
         ensure!(
-            self.places.evidence.is_none(),
+            self.session.places.evidence.is_none(),
             "--evidence: {} is an evidence store itself",
             self.input.display()
         );
@@ -110,10 +98,10 @@ impl ExtractionSettings {
 
     fn evidence(&self, on_event: &mut OnEvent) -> Result<PathBuf> {
         // the collection can itself be an evidence store
-        if regular::is_file(&self.input)? && self.places.evidence.is_none() {
+        if regular::is_file(&self.input)? && self.session.places.evidence.is_none() {
             return Ok(self.input.clone());
         }
-        self.places.evidence(&self.input, on_event)
+        self.session.places.evidence(&self.input, on_event)
     }
 
     /// The part of the collection that is extracted.
@@ -125,7 +113,10 @@ impl ExtractionSettings {
         Ok(ExtractionScope {
             shard,
             limit: self.limit,
-            threads: self.threads.map_or_else(|| Ok(cores()), check_threads)?,
+            threads: self
+                .session
+                .threads
+                .map_or_else(|| Ok(cores()), check_threads)?,
             rehash: self.rehash,
         })
     }
@@ -156,11 +147,13 @@ impl Extraction {
     ///
     /// # Errors
     /// A required channel is off, a model is damaged, or the store cannot be opened.
-    pub fn prepare(settings: &ExtractionSettings, on_event: &mut OnEvent) -> Result<Self> {
-        let (models, options) = (&settings.models, &settings.options);
+    pub fn prepare(source: &CollectionSource, on_event: &mut OnEvent) -> Result<Self> {
+        let Session {
+            models, options, ..
+        } = &source.session;
         let mut model_status = BTreeMap::new();
-        let tools = find_wanted_tools(models, options, &mut model_status, on_event)?;
-        let evidence = settings.evidence(on_event)?;
+        let tools = find_wanted_tools(&source.session, &mut model_status, on_event)?;
+        let evidence = source.evidence(on_event)?;
         let store = open_store(&evidence, Store::open_or_read, on_event)?;
         if store.is_read_only() {
             on_event(Event::note(format!(
@@ -259,7 +252,7 @@ impl Extraction {
     pub(crate) fn try_suspects(
         &mut self,
         collection: &ImageCollection,
-        settings: &ExtractionSettings,
+        source: &CollectionSource,
         host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<()> {
@@ -267,7 +260,7 @@ impl Extraction {
         if self.store.is_read_only() || !collection.has_files {
             return Ok(());
         }
-        let suspects = extract::suspects(collection, &self.store, settings.retry)?;
+        let suspects = extract::suspects(collection, &self.store, source.retry)?;
         if suspects.is_empty() {
             return Ok(());
         }
@@ -275,7 +268,7 @@ impl Extraction {
             "riposte may have died in one of these documents; each is first tried in a separate process: {}",
             suspects.len()
         )));
-        let trial = (host.try_apart)(settings, self.store.path(), &suspects)?;
+        let trial = (host.try_apart)(source, self.store.path(), &suspects)?;
         ensure!(!trial.interrupted, Stopped::Extraction);
         for suspect in &suspects {
             let death = trial.deaths.iter().find(|(died, _)| died == suspect);
@@ -380,12 +373,11 @@ impl Extraction {
 pub fn attempt(
     collection: &ImageCollection,
     evidence: &Path,
-    models: &Models,
-    options: &ExtractionOptions,
+    session: &Session,
     documents: &[DocId],
     on_done: &mut dyn FnMut(&DocId) -> Result<()>,
 ) -> Result<()> {
-    let tools = find_tools(models, options, &mut BTreeMap::new())?;
+    let tools = find_tools(session, &mut BTreeMap::new())?;
     extract::attempt(collection, evidence, &tools, documents, on_done)
 }
 
@@ -394,18 +386,18 @@ pub fn attempt(
 /// # Errors
 /// The store or a model fails, or the user has stopped the extraction. What was computed before is stored in every case.
 pub fn run(
-    settings: &ExtractionSettings,
+    source: &CollectionSource,
     shard: Shard,
     host: &ExtractionHost,
     on_event: &mut OnEvent,
 ) -> Result<(Extraction, ExtractionSummary)> {
-    let collection = settings.open()?;
-    let mut extraction = Extraction::prepare(settings, on_event)?;
-    extraction.try_suspects(&collection, settings, host, on_event)?;
+    let collection = source.open()?;
+    let mut extraction = Extraction::prepare(source, on_event)?;
+    extraction.try_suspects(&collection, source, host, on_event)?;
     if !extraction.store.is_read_only() {
         extraction.remove_damaged(on_event)?;
     }
-    let extent = settings.extent(shard)?;
+    let extent = source.extent(shard)?;
     let summary = extraction.extract(&collection, extent, host.stop, on_event)?;
     ensure!(!summary.stopped, Stopped::Extraction);
     report_faults(&summary, on_event);
@@ -441,13 +433,12 @@ pub fn open_store(
 /// # Errors
 /// A required channel is off, or a model is damaged.
 pub(crate) fn find_wanted_tools(
-    models: &Models,
-    options: &ExtractionOptions,
+    session: &Session,
     model_status: &mut BTreeMap<&'static str, String>,
     on_event: &mut OnEvent,
 ) -> Result<Extractors> {
-    let tools = find_tools(models, options, model_status)?;
-    for channel in &options.required {
+    let tools = find_tools(session, model_status)?;
+    for channel in &session.options.required {
         if !tools.has(channel) {
             let why = model_status.get(channel.as_str());
             match why {
@@ -465,14 +456,16 @@ pub(crate) fn find_wanted_tools(
 }
 
 fn find_tools(
-    models: &Models,
-    options: &ExtractionOptions,
+    session: &Session,
     status: &mut BTreeMap<&'static str, String>,
 ) -> Result<Extractors> {
+    let Session {
+        models, options, ..
+    } = session;
     Extractors::new(CHANNELS, |channel| {
         let mut model = None;
         if let Some(role) = channel.role() {
-            let chosen = options.chosen(channel.name());
+            let chosen = options.chosen.get(channel.name()).map(String::as_str);
             if chosen.is_none() && channel.only_if_named() {
                 return Ok(None);
             }

@@ -1,5 +1,6 @@
-//! What the user chooses about a collection: where it is and what is computed about it.
+//! What a user chooses once for all that a collection is used for: where things are, what computes, and what is read again.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::device::Compute;
@@ -8,49 +9,60 @@ use crate::places::Places;
 use crate::weights::Models;
 
 /// The options that a user can choose.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtractionOptions {
-    /// The name of the OCR model; `None` for the first that is installed.
-    pub ocr: Option<String>,
-    /// The name of the CLIP model; `None` for the first that is installed.
-    pub clip: Option<String>,
-    /// The name of the second image-text model; `None` for none.
-    pub image_text: Option<String>,
+    /// By channel, the name of its model. Without a name, it is the first that is installed, or none if the channel must be named.
+    pub chosen: BTreeMap<&'static str, String>,
     /// The names of channels that must be on.
     pub required: Vec<String>,
     pub precision: Precision,
 }
 
-/// What is extracted, and how.
-#[derive(Clone)]
-pub struct ExtractionSettings {
-    /// The collection: a directory, or an evidence store whose images are ranked without their files.
-    pub input: PathBuf,
+/// Where things are, and what computes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
     pub places: Places,
     pub models: Models,
     pub options: ExtractionOptions,
-    /// Only this number of images is used, the first ones by id; `None` for all.
-    pub limit: Option<usize>,
     /// Number of threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// Whether the contents of all files are compared with those of the last extraction, even if sizes and times are unchanged.
+}
+
+impl Session {
+    /// With all threads, and default options but for how models compute.
+    pub fn new(places: Places, models: Models, compute: Compute) -> Self {
+        let mut options = ExtractionOptions::default();
+        options.precision.compute = compute;
+        Session {
+            places,
+            models,
+            options,
+            threads: None,
+        }
+    }
+}
+
+/// A collection on disk, and the session in which it is read. Two that are equal open the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollectionSource {
+    pub session: Session,
+    /// The collection: a directory, or an evidence store whose images are ranked without their files.
+    pub input: PathBuf,
+    /// Only this number of images is used, the first ones by id; `None` for all.
+    pub limit: Option<usize>,
+    /// Whether the contents of all files are compared with those of the last time, even if sizes and times are unchanged.
     pub rehash: bool,
     /// Whether documents in which riposte has died are tried again.
     pub retry: bool,
 }
 
-impl ExtractionSettings {
-    /// All images, with all threads, and default options but for how models compute.
-    pub fn new(input: &Path, places: Places, models: Models, compute: Compute) -> Self {
-        let mut options = ExtractionOptions::default();
-        options.precision.compute = compute;
-        ExtractionSettings {
+impl CollectionSource {
+    /// All documents of a collection.
+    pub fn new(session: Session, input: &Path) -> Self {
+        CollectionSource {
+            session,
             input: input.to_owned(),
-            places,
-            models,
-            options,
             limit: None,
-            threads: None,
             rehash: false,
             retry: false,
         }

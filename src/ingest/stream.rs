@@ -22,7 +22,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, select};
 use serde_json::{Value, json};
 
 use super::extraction::find_wanted_tools;
-use super::extraction_settings::ExtractionOptions;
+use super::extraction_settings::Session;
 use crate::collection::frames::{FramedDocument, read_frame};
 use crate::disk::TemporaryDir;
 use crate::events::OnEvent;
@@ -30,22 +30,12 @@ use crate::evidence::extract::{self, Extractors, SingleResult};
 use crate::evidence::store::{MemoryStore, describe};
 use crate::recipes::channels::CHANNELS;
 use crate::threads;
-use crate::weights::Models;
 
 /// The version of the format. It changes when the frames of the output change.
 const FORMAT: u32 = 1;
 
 /// Maximum number of documents for each worker that are being computed or wait for a slow document before them.
 const AHEAD: usize = 4;
-
-/// How a stream is computed.
-#[derive(Clone, Copy, Debug)]
-pub struct StreamRequest<'a> {
-    pub options: &'a ExtractionOptions,
-    pub threads: usize,
-    /// How riposte died in the documents of the stream. If it is given, nothing is computed, and all documents are passed over.
-    pub died: Option<&'a str>,
-}
 
 /// A document for a worker, and the channel for its answer.
 struct Job {
@@ -60,26 +50,27 @@ struct Answer {
 }
 
 /// Computes the documents of `input` until it ends. A document is read only when a worker is free, so the writer of `input` has to wait for slow
-/// workers and for a slow reader of `output`. Returns the number of faults.
+/// workers and for a slow reader of `output`. Returns the number of faults. There is one worker unless the session has a number of threads. If `died`
+/// says how riposte died in the documents, nothing is computed, and all are passed over.
 ///
 /// # Errors
 /// A required model is missing, or a model is damaged or fails; a frame is cut or malformed; or the output cannot be written. The documents before
 /// the error have been written.
 pub fn stream(
-    models: &Models,
-    request: StreamRequest,
+    session: &Session,
+    died: Option<&str>,
     input: impl Read + Send + 'static,
     mut output: impl Write,
     on_event: &mut OnEvent,
 ) -> Result<usize> {
-    let tools = find_wanted_tools(models, request.options, &mut BTreeMap::new(), on_event)?;
+    let tools = find_wanted_tools(session, &mut BTreeMap::new(), on_event)?;
     let temporary = std::env::temp_dir();
     let dir = TemporaryDir::new(&temporary).with_context(|| {
         let temporary = temporary.display();
         format!("cannot write to {temporary}, the directory for temporary files")
     })?;
     write_frame(&mut output, &greeting(&tools)?)?;
-    let workers = request.threads.max(1);
+    let workers = session.threads.unwrap_or(1).max(1);
     let (jobs, for_workers) = bounded::<Job>(0);
     let (free, is_free) = bounded::<()>(workers);
     let (order, answers) = bounded::<Receiver<Result<Answer>>>(AHEAD * workers);
@@ -91,7 +82,7 @@ pub fn stream(
         for _ in 0..workers {
             let worker = StreamWorker {
                 tools: &tools,
-                died: request.died,
+                died,
                 free: free.clone(),
                 jobs: for_workers.clone(),
                 ended: ended.clone(),

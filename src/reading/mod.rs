@@ -32,9 +32,8 @@ use stance_encoder::{Logits, OUTPUTS, StanceEncoder, StanceReading};
 /// The models that are installed.
 #[derive(Clone, Copy, Default)]
 pub struct ReadingModels<'a> {
-    pub clip: Option<&'a Lazy<Clip>>,
-    /// The second image-text model.
-    pub image_text: Option<&'a Lazy<Clip>>,
+    /// In the order of the [`Slot`](crate::evidence::clip::Slot)s.
+    pub image_text: [Option<&'a Lazy<Clip>>; 2],
     pub sentences: Option<&'a Lazy<Sentences>>,
     pub cross: Option<&'a Lazy<CrossEncoder>>,
     pub stance_encoder: Option<&'a Lazy<StanceEncoder>>,

@@ -46,8 +46,7 @@ impl<'a> Reader<'a> {
     fn image_text(&self, encoder: QueryEncoder) -> Option<&'a Lazy<Clip>> {
         match encoder {
             QueryEncoder::Sentence | QueryEncoder::Argument => None,
-            QueryEncoder::ImageText(Slot::First) => self.models.clip,
-            QueryEncoder::ImageText(Slot::Second) => self.models.image_text,
+            QueryEncoder::ImageText(slot) => self.models.image_text[slot as usize],
         }
     }
 

@@ -1,5 +1,5 @@
-//! The lists of all channels of evidence, and of all signals, by which evidence scores images. A new channel needs a file in `evidence/` and a line
-//! here, a new signal a line here and, for a new kind, a variant of [`SignalNeed`].
+//! The lists of all channels of evidence, and of all signals, by which evidence scores images. A new channel needs a file in `channels/` and a line here.
+//! The file can bring a signal, which needs a line, too ([`SignalNeed::Channel`]).
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ pub const CHANNELS: Channels = &[
 ];
 
 /// All signals, in the order in which explanations list them.
-pub(crate) static SIGNALS: [Signal; 20] = [
+pub(crate) static SIGNALS: &[Signal] = &[
     Signal::new("bm25 ocr", SignalNeed::Words(Field::Ocr)),
     Signal::new("bm25 title", SignalNeed::Words(Field::Title)),
     Signal::new("bm25 near", SignalNeed::Words(Field::Near)),

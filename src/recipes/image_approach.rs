@@ -275,6 +275,17 @@ impl ImageApproach {
         approaches::find(Task::Images, name, settings)
     }
 
+    /// The model that the recipe names for a channel.
+    pub(crate) fn model(&self, channel: &str) -> Option<&str> {
+        let named = match channel {
+            "sentence" => &self.sentence,
+            "clip" => &self.clip,
+            "image-text" => &self.image_text,
+            _ => &None,
+        };
+        named.as_deref()
+    }
+
     /// Its name and its settings.
     pub(crate) fn named(&self) -> NamedApproach<'_> {
         NamedApproach {

@@ -1,4 +1,4 @@
-//! The list of the re-rankers of texts. A new re-ranker needs a file of its own or a [`TextReranker`], a line here, and a row in
+//! The list of the re-rankers of texts. A new re-ranker needs a file in `rerankers/` or a [`TextReranker`], a line here, and a row in
 //! `docs/approaches.md`.
 
 mod stance_encoder;
@@ -25,7 +25,7 @@ use stance_encoder::{RelevanceLogOdds, SideProbability};
 use windowed::{CrossEncoderScore, SentenceCosine};
 
 /// All re-rankers. Explanations list them in this order, and scores are summed in it.
-static RERANKERS: [&dyn Reranker; 16] = [
+static RERANKERS: &[&dyn Reranker] = &[
     &Retrieval,
     &SentenceCosine,
     &CrossEncoderScore,
@@ -61,7 +61,8 @@ static NAMES: LazyLock<Vec<&'static str>> =
 
 /// The re-ranker with this name.
 pub(crate) fn find(name: &str) -> Option<&'static dyn Reranker> {
-    RERANKERS.into_iter().find(|known| known.name() == name)
+    let mut all = RERANKERS.iter().copied();
+    all.find(|known| known.name() == name)
 }
 
 /// The position of a re-ranker in the list. Recipes have its name instead.

@@ -23,9 +23,10 @@ use super::place::ReportPlace;
 use super::reason::image::CandidateFacts;
 use super::shown::{OfTopic, ShownRun, by_rank};
 use crate::collection::images::ImageCollection;
-use crate::evidence::picture::hamming;
+use crate::evidence::Channel;
+use crate::evidence::ocr::Ocr;
+use crate::evidence::picture::{PictureChannel, PictureStatistics, hamming};
 use crate::evidence::store::Store;
-use crate::evidence::{clip, page, sentence, sentiment};
 use crate::score::picture_text::PictureWords;
 use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
 pub(crate) use debate::sheet;
@@ -257,21 +258,13 @@ fn look_alikes(store: Option<&Store>, plans: &[TopicPlan]) -> Result<LookAlikes>
 
 /// The text in an image's picture; `None` if it was not read.
 fn text_in(store: &Store, id: &DocId) -> Result<Option<PictureWords>> {
-    if !store.has_channel(id, "ocr")? {
+    if !store.has_channel(id, Ocr.name())? {
         return Ok(None);
     }
-    let unused = [
-        &page::CRAWL_RANK,
-        &clip::CLIP,
-        &clip::IMAGE_TEXT,
-        &sentence::SENTENCE,
-        &sentiment::VADER,
-        &sentiment::AFINN,
-    ];
-    let evidence = store.read_without(id, &unused)?;
+    let evidence = store.read_by(id, &[&Ocr, &PictureChannel])?;
     Ok(evidence.and_then(|evidence| {
-        let width = evidence.picture.as_ref()?.width;
-        Some(PictureWords::new(&evidence.ocr, width))
+        let width = evidence.get::<PictureStatistics>()?.width;
+        Some(PictureWords::new(evidence.list(), width))
     }))
 }
 

@@ -19,8 +19,11 @@ use super::shown::{ShownRun, by_rank};
 use super::{Body, RankChange, TopicReport, nothing_about, reason};
 use crate::answer::marker::Marker;
 use crate::index::inverted::{Document, InvertedIndex};
+use crate::score::CHANNEL;
 use crate::score::presence::padding;
+use crate::score::quality::QUALITY;
 use crate::score::side_taken as side_of;
+use crate::texts::rerank::BASE;
 use crate::topic::question::{self, TopicParts};
 
 /// The data from which the report is made.
@@ -442,9 +445,8 @@ fn towards_conclusion(stance: Stance) -> StanceView {
 fn gauges(score: &Explanation) -> Vec<Gauge> {
     let parts = score.parts().iter().filter(|part| part.value() > 0.0);
     let parts = parts.filter_map(|part| Some((part.id()?, part)));
-    let mut parts: Vec<(&NumberId, &Explanation)> = parts
-        .filter(|(id, _)| !matches!(id, NumberId::Base(_)))
-        .collect();
+    let mut parts: Vec<(&NumberId, &Explanation)> =
+        parts.filter(|(id, _)| id.kind() != BASE).collect();
     parts.sort_by(|(_, a), (_, b)| b.value().total_cmp(&a.value()));
     let largest = parts.first().map_or(1.0, |(_, part)| part.value());
     let bars = parts.iter().take(GAUGES).map(|(id, part)| Gauge {
@@ -459,7 +461,6 @@ fn gauges(score: &Explanation) -> Vec<Gauge> {
 
 /// The estimated quality of a text, if it is part of the explanation.
 fn quality(score: &Explanation) -> Option<String> {
-    let channel = NumberId::channel("quality");
-    let quality = score.part(&channel)?.part(&NumberId::Quality)?;
+    let quality = score.part((CHANNEL, "quality"))?.part(QUALITY)?;
     Some(three_decimals(quality.value()))
 }

@@ -10,11 +10,11 @@ use serde_json::{Value as Json, json};
 use yaml_serde::Value;
 
 use super::resources::Used;
+use super::texts::TextRunSettings;
 use crate::disk::regular;
 use crate::files::metadata::{CollectionMetadata, UserMetadata};
 use crate::limits::{MAX_DESCRIBED_TOPICS, MAX_MACHINE_FILE_BYTES};
-use crate::recipes::text_approach::TextApproach;
-use crate::texts::Offsets;
+use crate::texts::{Offsets, TextRankingSettings};
 use crate::topic::question::TopicParts;
 
 /// The version of the schema.
@@ -59,14 +59,15 @@ pub struct RunDescription {
 }
 
 /// The metadata of a run, without documents, models and resources.
-pub(crate) fn described(
+pub(super) fn described(
     task: TextTask,
     input: &Path,
-    approach: &TextApproach,
-    parts: TopicParts,
     topics: &[Topic],
-    tag: &str,
+    settings: &TextRunSettings,
 ) -> RunDescription {
+    let TextRankingSettings {
+        approach, parts, ..
+    } = &settings.ranking;
     let named = input.file_name().unwrap_or_default();
     let (task, test_collection) = match task {
         TextTask::Controversial => (
@@ -80,10 +81,10 @@ pub(crate) fn described(
         TextTask::Rank => ("text retrieval", named.to_string_lossy().into_owned()),
     };
     RunDescription {
-        tag: tag.to_owned(),
+        tag: settings.tag.clone(),
         task: task.to_owned(),
         test_collection,
-        parts,
+        parts: *parts,
         approach: approach.name.clone(),
         source: approach.source.clone(),
         unknown: approach.unknown.clone(),

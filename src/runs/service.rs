@@ -2,16 +2,16 @@
 //! nothing is re-ranked, and no stance is detected.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::run::{TextRunLine, unfit_field};
 use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, Explanation, NumberId, TextTask};
+use riposte_eval::{DocId, Explanation};
 
-use super::description::{RunDescription, described};
+use super::texts::TextRunSettings;
 use crate::collection::FaultKind;
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::files::explanations::Explanations;
@@ -19,45 +19,20 @@ use crate::index::ScoredDoc;
 use crate::recipes::services::{
     ChatNoir, ChatNoirAnswer, ChatNoirHit, ChatNoirQuery, ChatNoirResults, Engine, PageRequest,
 };
-use crate::recipes::text_approach::TextApproach;
 use crate::score::select;
 use crate::stopped::Stopped;
-use crate::texts::EXPLAINED;
-use crate::topic::question::{self, TopicParts};
+use crate::texts::{EXPLAINED, TextRankingSettings};
+use crate::topic::question;
 use crate::workspace::{self, Outputs};
 
-/// The user's request.
-pub(crate) struct ServiceRequest<'a> {
-    pub topics: &'a [Topic],
-    /// The approach. It names a service.
-    pub approach: &'a TextApproach,
-    pub parts: TopicParts,
-    pub tag: &'a str,
-    /// Whether scores are explained.
-    pub explain: bool,
-    /// Whether the lines contain the stance that the approach gives, if it gives one.
-    pub stances: bool,
-    /// The file with the user's key, if it is not in the environment.
-    pub key_file: Option<&'a Path>,
-    /// The workspace with the stored answers.
-    pub workspace: &'a Path,
-    /// Set when the user wants to stop. No more topics are then asked for.
-    pub stop: &'a AtomicBool,
-}
+/// The score from a service on the web. The parameter names it.
+pub(crate) const SERVICE: &str = "service";
 
-impl ServiceRequest<'_> {
-    /// The metadata of a run for the topics of the collection `input`, without resources.
-    pub fn describe(&self, input: &Path) -> RunDescription {
-        let (approach, parts, topics) = (self.approach, self.parts, self.topics);
-        described(
-            TextTask::Comparative,
-            input,
-            approach,
-            parts,
-            topics,
-            self.tag,
-        )
-    }
+/// A search engine on the web, in the place of a collection.
+pub(super) struct SearchEngine {
+    /// Its indexes.
+    index: Vec<String>,
+    client: ChatNoir,
 }
 
 /// A run, and figures about it.
@@ -65,6 +40,8 @@ impl ServiceRequest<'_> {
 pub struct ServiceRun {
     pub lines: Vec<TextRunLine>,
     pub explained: Explanations<ExplainedText>,
+    /// The workspace with the stored answers.
+    pub workspace: PathBuf,
     /// Number of requests that were sent and answered.
     pub asked: usize,
     /// Number of requests whose answers were stored before.
@@ -75,76 +52,95 @@ pub struct ServiceRun {
     without_id: usize,
 }
 
-/// Queries the service for each topic, and ranks the results. Each answer is stored as soon as it arrives.
-///
-/// # Errors
-/// The service does not answer, or its answers cannot be stored.
-pub(crate) fn run(request: &ServiceRequest, on_event: &mut OnEvent) -> Result<ServiceRun> {
-    let service = request.approach.service.as_ref();
-    let engine = service.context("the approach asks no service")?;
-    let client = engine.client(request.key_file)?;
-    let mut stored = StoredAnswers::open(request.workspace, &client)?;
-    let mut done = ServiceRun::default();
-    let total = request.topics.len();
-    run_stage(Stage::Asking, total, on_event, |on_event| {
-        for (n, topic) in request.topics.iter().enumerate() {
-            Stopped::Run.check(request.stop)?;
-            let found = find(topic, engine, request, &client, &mut stored, &mut done, on_event)
-                .with_context(|| {
+impl SearchEngine {
+    /// The engine that a recipe names, with the user's key, which is in `key_file` or in the environment.
+    ///
+    /// # Errors
+    /// The key cannot be read, or the address in the environment is wrong.
+    pub fn new(engine: &Engine, key_file: Option<&Path>) -> Result<Self> {
+        Ok(SearchEngine {
+            index: engine.index.clone(),
+            client: engine.client(key_file)?,
+        })
+    }
+
+    /// Queries the engine for each topic, and ranks the results. Each answer is stored in the workspace as soon as it arrives. When `stop` is set, no
+    /// more topics are asked for.
+    ///
+    /// # Errors
+    /// The engine does not answer, or its answers cannot be stored.
+    pub fn run(
+        &self,
+        topics: &[Topic],
+        settings: &TextRunSettings,
+        workspace: &Path,
+        stop: &AtomicBool,
+        on_event: &mut OnEvent,
+    ) -> Result<ServiceRun> {
+        let mut stored = StoredAnswers::open(workspace, &self.client)?;
+        let mut done = ServiceRun {
+            workspace: workspace.to_owned(),
+            ..ServiceRun::default()
+        };
+        let total = topics.len();
+        run_stage(Stage::Asking, total, on_event, |on_event| {
+            for (n, topic) in topics.iter().enumerate() {
+                Stopped::Run.check(stop)?;
+                let found = self.find(topic, &settings.ranking, &mut stored, &mut done, on_event);
+                let found = found.with_context(|| {
                     format!(
                         "topic {} (earlier answers are stored, and the same command continues from there)",
                         topic.id
                     )
                 })?;
-            add(topic, found, request, &mut done)?;
-            on_event(Event::progress(n + 1, total));
+                add(topic, found, settings, &mut done)?;
+                on_event(Event::progress(n + 1, total));
+            }
+            anyhow::Ok(())
+        })?;
+        if done.broken > 0 {
+            let what = format!("{} results could not be read", done.broken);
+            on_event(Event::fault(FaultKind::Document, workspace, what));
         }
-        anyhow::Ok(())
-    })?;
-    if done.broken > 0 {
-        let what = format!("{} results could not be read", done.broken);
-        let answers = request.workspace;
-        on_event(Event::fault(FaultKind::Document, answers, what));
+        if done.without_id > 0 {
+            let left_out = done.without_id;
+            on_event(Event::note(format!(
+                "{left_out} results have no TREC id, and are left out"
+            )));
+        }
+        if done.lines.is_empty() {
+            on_event(Event::note("no page was found: the run is empty"));
+        }
+        Ok(done)
     }
-    if done.without_id > 0 {
-        let left_out = done.without_id;
-        on_event(Event::note(format!(
-            "{left_out} results have no TREC id, and are left out"
-        )));
-    }
-    if done.lines.is_empty() {
-        on_event(Event::note("no page was found: the run is empty"));
-    }
-    Ok(done)
-}
 
-/// The results of the service for a topic.
-fn find(
-    topic: &Topic,
-    engine: &Engine,
-    request: &ServiceRequest,
-    client: &ChatNoir,
-    stored: &mut StoredAnswers,
-    done: &mut ServiceRun,
-    on_event: &mut OnEvent,
-) -> Result<ChatNoirResults> {
-    let query = ChatNoirQuery {
-        text: question::read(topic, request.parts).words,
-        index: engine.index.clone(),
-        most: request.approach.depth,
-    };
-    ChatNoir::find(&query, |page| {
-        if let Some(answer) = stored.get(page, on_event)? {
-            done.stored += 1;
-            return Ok(answer);
-        }
-        let answer = client.ask(page, &mut |retry| on_event(Event::note(retry)))?;
-        // checked before it is stored: an answer from other indexes is an error, and a stored one would be an error in every later run
-        answer.check_indexes(&page.index)?;
-        let answer = stored.put(page, &answer)?;
-        done.asked += 1;
-        Ok(answer)
-    })
+    /// The results for a topic.
+    fn find(
+        &self,
+        topic: &Topic,
+        settings: &TextRankingSettings,
+        stored: &mut StoredAnswers,
+        done: &mut ServiceRun,
+        on_event: &mut OnEvent,
+    ) -> Result<ChatNoirResults> {
+        let query = ChatNoirQuery {
+            text: question::read(topic, settings.parts).words,
+            index: self.index.clone(),
+            most: settings.approach.depth,
+        };
+        ChatNoir::find(&query, |page| {
+            if let Some(answer) = stored.get(page, on_event)? {
+                done.stored += 1;
+                return Ok(answer);
+            }
+            let answer = (self.client).ask(page, &mut |retry| on_event(Event::note(retry)))?;
+            // checked before it is stored: an answer from other indexes is an error, and a stored one would be an error in every later run
+            answer.check_indexes(&page.index)?;
+            let answer = stored.put(page, &answer)?;
+            done.asked += 1;
+            Ok(answer)
+        })
+    }
 }
 
 /// The answers of a service that are stored in the workspace.
@@ -199,9 +195,10 @@ fn key(page: &PageRequest) -> Result<String> {
 fn add(
     topic: &Topic,
     found: ChatNoirResults,
-    request: &ServiceRequest,
+    settings: &TextRunSettings,
     done: &mut ServiceRun,
 ) -> Result<()> {
+    let approach = &settings.ranking.approach;
     done.broken += found.broken;
     let (mut ranking, mut hits) = (Vec::new(), HashMap::new());
     for (place, hit) in (1..).zip(&found.hits) {
@@ -214,11 +211,11 @@ fn add(
         let score = hit.score;
         ranking.push(ScoredDoc { doc, score });
     }
-    let documents = select::select_in_order(ranking, request.approach.depth)
+    let documents = select::select_in_order(ranking, approach.depth)
         .with_context(|| format!("cannot use the answer for topic {}", topic.id))?;
-    let stance = request.approach.stance.filter(|_| request.stances);
+    let stance = approach.stance.filter(|_| settings.stances);
     for (rank, found) in (1..).zip(documents) {
-        if let Some((place, hit)) = hits.get(&found.doc).filter(|_| request.explain)
+        if let Some((place, hit)) = hits.get(&found.doc).filter(|_| settings.ranking.explain)
             && rank as usize <= EXPLAINED
         {
             done.explained.add([ExplainedText {
@@ -236,7 +233,7 @@ fn add(
             doc: found.doc,
             rank,
             score: Some(found.score),
-            tag: request.tag.to_owned(),
+            tag: settings.tag.clone(),
         });
     }
     Ok(())
@@ -248,5 +245,5 @@ fn explain(hit: &ChatNoirHit, place: usize) -> Explanation {
     how.extend(hit.index.as_ref().map(|index| format!("index {index}")));
     how.extend(Some(hit.plain_title()).filter(|title| !title.is_empty()));
     how.extend(hit.target_uri.clone());
-    Explanation::new(NumberId::Service("chatnoir".into()), hit.score).with_how(how.join(", "))
+    Explanation::new((SERVICE, "chatnoir"), hit.score).with_how(how.join(", "))
 }

@@ -6,21 +6,21 @@ use anyhow::Result;
 
 use crate::limits::MAX_OPEN;
 
-/// Open things, each with the settings that it was opened with; the last one used is at the end.
-pub struct Shelf<T>(Mutex<Vec<(String, Arc<T>)>>);
+/// Open things, each with all the settings that it was opened with; the last one used is at the end.
+pub struct Shelf<K, T>(Mutex<Vec<(K, Arc<T>)>>);
 
-impl<T> Default for Shelf<T> {
+impl<K, T> Default for Shelf<K, T> {
     fn default() -> Self {
         Shelf(Mutex::new(Vec::new()))
     }
 }
 
-impl<T> Shelf<T> {
+impl<K: PartialEq, T> Shelf<K, T> {
     /// What was opened with these settings. If there is nothing, opens it; requests at the same time wait for that.
     ///
     /// # Errors
     /// It cannot be opened. The next request tries again.
-    pub fn get(&self, settings: String, open: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+    pub fn get(&self, settings: K, open: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept.iter().position(|(of, _)| *of == settings);
         let (settings, value) = match found {
@@ -33,6 +33,19 @@ impl<T> Shelf<T> {
         }
         Ok(value)
     }
+
+    /// What was opened with these settings, if it still is.
+    pub fn find(&self, settings: &K) -> Option<Arc<T>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().find(|(of, _)| of == settings);
+        found.map(|(_, value)| Arc::clone(value))
+    }
+
+    /// Whether nothing is open.
+    pub fn is_empty(&self) -> bool {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.is_empty()
+    }
 }
 
 #[cfg(test)]
@@ -41,7 +54,7 @@ mod tests {
 
     #[test]
     fn things_are_opened_once_and_the_oldest_is_closed() {
-        let shelf = Shelf::default();
+        let shelf = Shelf::<String, _>::default();
         let mut opened = 0;
         let mut get = |name: usize| {
             let value = shelf.get(name.to_string(), || {
@@ -61,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_opened_is_tried_again() {
-        let shelf = Shelf::default();
+        let shelf = Shelf::<String, _>::default();
         assert!(
             shelf
                 .get("a".into(), || anyhow::bail!("it is locked"))

@@ -4,10 +4,13 @@
 
 use riposte_claims::lexicon::opinion::CLAIM_WORDS;
 use riposte_claims::words::trimmed_words;
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 
-use super::belief;
 use super::image_weights::ImageWeights;
+use super::{FEATURE, belief};
+
+/// How likely it is that an image argues.
+pub(crate) const ARGUES: &str = "argues";
 
 /// The features of a picture that show whether it argues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -93,8 +96,8 @@ pub fn argues(f: &PictureFeatures) -> Explanation {
     }
     let evidence = evidence
         .into_iter()
-        .map(|(name, value, how)| Explanation::new(NumberId::feature(name), value).with_how(how));
-    belief(NumberId::Argues, weights.prior, evidence.collect())
+        .map(|(name, value, how)| Explanation::new((FEATURE, name), value).with_how(how));
+    belief(ARGUES, weights.prior, evidence.collect())
 }
 
 #[cfg(test)]

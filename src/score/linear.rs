@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use riposte_eval::{Explanation, NumberId};
 use serde::Deserialize;
 
-use super::{explain_logistic, logistic};
+use super::{BIAS, FEATURE, explain_logistic, logistic};
 
 /// How a model standardises and weighs one feature.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -93,12 +93,12 @@ impl LogisticModel {
     }
 
     /// Explains [`LogisticModel::probability`] by the contribution of each feature.
-    pub fn explain(&self, id: NumberId, features: &[f64]) -> Explanation {
-        let mut parts = vec![Explanation::new(NumberId::Bias, self.bias)];
+    pub fn explain(&self, id: impl Into<NumberId>, features: &[f64]) -> Explanation {
+        let mut parts = vec![Explanation::new(BIAS, self.bias)];
         for ((name, w), x) in self.weights.iter().zip(features) {
             let z = w.standardise(*x);
             let how = format!("weight {} × {z:.3} deviations ({x:.3})", w.weight);
-            let part = Explanation::new(NumberId::feature(*name), w.weight * z);
+            let part = Explanation::new((FEATURE, *name), w.weight * z);
             parts.push(part.with_how(how));
         }
         explain_logistic(id, self.log_odds(features), parts)

@@ -1,5 +1,6 @@
 //! Combines several opinions on documents into one order. Nothing here touches the disk or a model.
 
+use riposte_eval::explained::ExplainedImage;
 use riposte_eval::{Explanation, NumberId, Stance};
 
 pub mod argument;
@@ -33,6 +34,27 @@ pub(crate) fn side_taken(balance: f64) -> Option<Stance> {
         balance if balance <= -MARGIN => Some(Stance::Con),
         _ => None,
     }
+}
+
+/// The contribution of a channel of relevance, or of an opinion by which texts are re-ranked. The parameter names it.
+pub(crate) const CHANNEL: &str = "channel";
+
+/// The contribution of a feature to a model. The parameter names it.
+pub(crate) const FEATURE: &str = "feature";
+
+/// The constant of a model.
+pub(crate) const BIAS: &str = "bias";
+
+/// The log-odds of a prior probability.
+pub(crate) const PRIOR: &str = "prior";
+
+/// How relevant an image is to the topic.
+pub(crate) const RELEVANCE: &str = "relevance";
+
+/// The relevance, which is the same for both lists; `None` if the scores were not computed from it.
+pub(crate) fn relevance(image: &ExplainedImage) -> Option<&Explanation> {
+    let score = image.pro.as_ref().or(image.con.as_ref())?;
+    score.part(RELEVANCE)
 }
 
 /// The logistic function 1 / (1 + e^-x), which turns log-odds into a probability.
@@ -71,22 +93,22 @@ pub(crate) fn weighted_mean(opinions: &[Opinion]) -> f64 {
 }
 
 /// Like [`weighted_mean`], with the terms of the mean. It is computed only for the best candidates, because it allocates memory.
-pub(crate) fn explain_weighted_mean(id: NumberId, opinions: &[Opinion]) -> Explanation {
+pub(crate) fn explain_weighted_mean(id: impl Into<NumberId>, opinions: &[Opinion]) -> Explanation {
     let parts = opinions.iter().zip(contributions(opinions));
     let parts = parts.map(|(o, (share, value))| {
         let how = match o.value {
             Some(value) => format!("weight {share:.3} × value {value:.4}"),
             None => "the document has nothing here".into(),
         };
-        Explanation::new(NumberId::channel(o.name), value).with_how(how)
+        Explanation::new((CHANNEL, o.name), value).with_how(how)
     });
     Explanation::sum(id, parts.collect())
 }
 
 /// The probability that follows from a prior, strictly between 0 and 1, and from evidence. The values of `evidence` are log-odds, which are
 /// added to the log-odds of the prior.
-pub fn belief(id: NumberId, prior: f64, evidence: Vec<Explanation>) -> Explanation {
-    let log_odds = Explanation::new(NumberId::Prior, logit(prior));
+pub fn belief(id: impl Into<NumberId>, prior: f64, evidence: Vec<Explanation>) -> Explanation {
+    let log_odds = Explanation::new(PRIOR, logit(prior));
     let mut parts = vec![log_odds.with_how(format!("log-odds of {prior}"))];
     parts.extend(evidence);
     let sum = parts.iter().map(Explanation::value).sum();
@@ -94,7 +116,11 @@ pub fn belief(id: NumberId, prior: f64, evidence: Vec<Explanation>) -> Explanati
 }
 
 /// The probability whose log-odds are the sum of the parts.
-pub(crate) fn explain_logistic(id: NumberId, sum: f64, parts: Vec<Explanation>) -> Explanation {
+pub(crate) fn explain_logistic(
+    id: impl Into<NumberId>,
+    sum: f64,
+    parts: Vec<Explanation>,
+) -> Explanation {
     Explanation::new(id, logistic(sum))
         .with_how(format!("logistic of {sum:.4}, the sum"))
         .with_parts(parts)
@@ -124,7 +150,7 @@ mod tests {
             (&[], 0.0),
         ] {
             assert_eq!(weighted_mean(opinions), mean);
-            let explained = explain_weighted_mean(NumberId::Relevance, opinions);
+            let explained = explain_weighted_mean(RELEVANCE, opinions);
             assert_eq!(explained.value(), mean);
         }
     }
@@ -145,8 +171,8 @@ mod tests {
 
     #[test]
     fn evidence_raises_and_lowers_a_prior() {
-        let of = |prior, evidence| belief(NumberId::Argues, prior, evidence).value();
-        let from_half = |x: f64| of(0.5, vec![Explanation::new(NumberId::feature("words"), x)]);
+        let of = |prior, evidence| belief(argument::ARGUES, prior, evidence).value();
+        let from_half = |x: f64| of(0.5, vec![Explanation::new((FEATURE, "words"), x)]);
         assert_eq!(from_half(0.0), 0.5);
         assert!((from_half(1.0) + from_half(-1.0) - 1.0).abs() < 1e-12);
         assert!((of(0.2, Vec::new()) - 0.2).abs() < 1e-12);

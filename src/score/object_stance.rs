@@ -13,16 +13,23 @@ use std::sync::LazyLock;
 use anyhow::{Context, Result, ensure};
 use riposte_claims::lexicon::comparison::{ALIKE, CONTRASTS, PROS_AND_CONS};
 use riposte_claims::words::{count, tokens};
-use riposte_eval::{Explanation, NumberId, ObjectStance};
+use riposte_eval::{Explanation, ObjectStance};
 use serde::Deserialize;
 
 pub(crate) use features::{LEANING, ONE_SIDED, PREFERRING, SUREST, TAKES, WHICH};
 pub use features::{NEUTRAL, ObjectStanceFeatures, SentencePreference, features};
 pub use mentions::Objects;
 
+use super::FEATURE;
 use super::linear::{LogisticLayout, LogisticModel};
 use super::text_stance::is_sentence;
 use crate::reading::stance_encoder::Logits;
+
+/// The probability of the stance of a passage towards two objects. The parameter is the stance.
+pub(crate) const OBJECT_STANCE: &str = "object-stance";
+
+/// One of the decisions that lead to a stance. The parameter names it.
+pub(crate) const DECISION: &str = "decision";
 
 /// The stance encoder's logits of a sentence with `OBJA` and `OBJB` in place of the first and the second object, and of the same sentence
 /// with the two exchanged.
@@ -102,11 +109,15 @@ pub struct Belief {
     pub decision: ObjectStance,
 }
 
+fn decided(stance: ObjectStance, probability: f64) -> Explanation {
+    Explanation::new((OBJECT_STANCE, stance.word()), probability).named(format!("stance {stance}"))
+}
+
 impl Belief {
     /// The decision and its probability.
     fn explain(&self) -> Explanation {
         let probability = self.probabilities[self.decision as usize];
-        Explanation::new(NumberId::ObjectStance(self.decision), probability)
+        decided(self.decision, probability)
     }
 }
 
@@ -225,8 +236,7 @@ impl ObjectStanceModel {
         logits: Option<&[MaskedLogits]>,
     ) -> Explanation {
         if !is_sentence(passage) {
-            return Explanation::new(NumberId::ObjectStance(ObjectStance::No), 1.0)
-                .with_how("by rule: not a sentence");
+            return decided(ObjectStance::No, 1.0).with_how("by rule: not a sentence");
         }
         if let Some(short) = short_text_reading(passage, logits) {
             return short.explain();
@@ -238,7 +248,7 @@ impl ObjectStanceModel {
             "largest of FIRST {first:.3} × {f}, SECOND {second:.3} × {f}, NEUTRAL {neutral:.3} × {g}, NO {no:.3}"
         );
         let part = |name: &'static str, model: &LogisticModel, features: &[f64]| {
-            model.explain(NumberId::Decision(name.into()), features)
+            model.explain((DECISION, name), features)
         };
         belief.explain().with_how(how).with_parts(vec![
             part("takes a stance", &cascade.takes, &features.takes),
@@ -365,7 +375,7 @@ impl ShortText {
             ("another sentence prefers the other", self.opposed),
             ("weighs one against the other", f64::from(self.weighs)),
         ];
-        let parts = parts.map(|(name, value)| Explanation::new(NumberId::feature(name), value));
+        let parts = parts.map(|(name, value)| Explanation::new((FEATURE, name), value));
         self.belief()
             .explain()
             .with_how("a short text, read by the stance encoder")

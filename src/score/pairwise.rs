@@ -4,7 +4,9 @@
 //! opinions with their weights. The score of a is the sum over all other documents b of p(a, b) + 1 - p(b, a). All windows of a text are
 //! compared, instead of only the best one, so the order differs from that of the point-wise scores of the same model.
 
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
+
+use super::CHANNEL;
 
 /// The values of one opinion on each document, in the order of the documents. An opinion that reads windows has several values for a document;
 /// there are none if it has nothing to read.
@@ -50,7 +52,7 @@ pub(crate) fn sums(evidence: &[OpinionValues], documents: usize) -> Vec<Vec<Expl
         let part = |of: &&OpinionValues| {
             let (share, sum) = (of.weight / total, sum(&of.values, a));
             let others = documents.saturating_sub(1);
-            let part = Explanation::new(NumberId::channel(of.name), share * sum);
+            let part = Explanation::new((CHANNEL, of.name), share * sum);
             part.with_how(format!(
                 "weight {share:.3} × {sum:.4}, the preferences over {others} others"
             ))

@@ -4,10 +4,13 @@
 //! that the document has, which is less certain. With vectors, words add nothing. The numbers were learned from questions that collections answer
 //! and questions about other matters (`benches/absence.py`, docs/results.md).
 
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 use riposte_page::presence::{Basis, Presence};
 
-use super::explain_logistic;
+use super::{BIAS, FEATURE, explain_logistic};
+
+/// The probability that a document is about the topic.
+pub(crate) const ABOUT: &str = "about";
 
 /// What a document and a topic have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,9 +67,9 @@ impl TopicMatch {
         if let TopicMatch::Words { shared, of } = self {
             how += &format!(", {shared} of {of} words by the root of {of}");
         }
-        let part = Explanation::new(NumberId::feature(name), weight * value).with_how(how);
-        let parts = vec![Explanation::new(NumberId::Bias, bias), part];
-        explain_logistic(NumberId::About, bias + weight * value, parts)
+        let part = Explanation::new((FEATURE, name), weight * value).with_how(how);
+        let parts = vec![Explanation::new(BIAS, bias), part];
+        explain_logistic(ABOUT, bias + weight * value, parts).named("about the topic")
     }
 }
 
@@ -75,7 +78,7 @@ impl TopicMatch {
 pub fn presence_of<'a>(about: impl IntoIterator<Item = &'a Explanation>) -> Option<Presence> {
     let about = about.into_iter();
     let best = about.reduce(|a, b| if b.value() > a.value() { b } else { a })?;
-    let by = match best.part(&NumberId::feature(LIKENESS)) {
+    let by = match best.part((FEATURE, LIKENESS)) {
         Some(_) => Basis::Sentences,
         None => Basis::Words,
     };

@@ -14,16 +14,20 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
 use riposte_claims::words::{Sentence, TextToken, count, sentences};
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 use serde::Deserialize;
 
 use super::linear::{LogisticLayout, LogisticModel};
 use super::text_stance::is_sentence;
+use super::{FEATURE, text_stance};
 use crate::reading::stance_encoder::StanceReading;
 use lists::{
     CONNECTIVES, DEBATE, EVIDENCE, MARKUP, MISSPELLINGS, PROFANE_WORDS, PROFANITY, SECOND_PERSON,
     SLANG, STOP_WORDS,
 };
+
+/// How well a text is written, or how good an argument it is.
+pub(crate) const QUALITY: &str = "quality";
 
 /// The names of the features, in their order.
 pub const FEATURES: [&str; 20] = [
@@ -223,7 +227,7 @@ pub fn quality(kind: GradedText, text: &str) -> f64 {
 /// Explains [`quality`] by the contribution of each feature.
 pub fn explain(kind: GradedText, text: &str) -> Explanation {
     let model = COMMITTED.of(kind);
-    model.explain(NumberId::Quality, &features(text))
+    model.explain(QUALITY, &features(text))
 }
 
 /// How good an argument the text is, in (0, 1): an estimate of the weighted share of people who would recommend it (the WA score of
@@ -233,17 +237,17 @@ pub fn explain(kind: GradedText, text: &str) -> Explanation {
 /// [`Pieces`]: crate::reading::pieces::Pieces
 pub fn explain_rating(text: &str, readings: Option<&[StanceReading]>) -> Explanation {
     if !is_sentence(text) {
-        return Explanation::new(NumberId::Quality, 0.0).with_how("0, by rule: not a sentence");
+        return Explanation::new(QUALITY, 0.0).with_how("0, by rule: not a sentence");
     }
     let by_words = &COMMITTED.ratings_by_words;
     let features = features(text);
     let Some(readings) = readings else {
-        return by_words.explain(NumberId::Quality, &features);
+        return by_words.explain(QUALITY, &features);
     };
     let rated = [read_quality(readings), by_words.log_odds(&features)];
-    let mut explanation = COMMITTED.ratings.explain(NumberId::Quality, &rated);
-    if let Some(by_words_alone) = explanation.find_mut(&NumberId::feature(WORDS)) {
-        let opened = by_words.explain(NumberId::Words, &features).into_parts();
+    let mut explanation = COMMITTED.ratings.explain(QUALITY, &rated);
+    if let Some(by_words_alone) = explanation.find_mut((FEATURE, WORDS)) {
+        let opened = by_words.explain(text_stance::WORDS, &features).into_parts();
         opened
             .into_iter()
             .for_each(|part| by_words_alone.add_part(part));

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use anyhow::{Result, ensure};
 use riposte_claims::lexicon::comparison::WEIGHING;
 use riposte_claims::words::alphanumeric_words;
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 
-use super::{Opinion, explain_weighted_mean, weighted_mean};
+use super::{CHANNEL, Opinion, explain_weighted_mean, weighted_mean};
+use crate::index::search::explain::SCORE;
 
 /// Number of words in a shingle.
 const SHINGLE_WORDS: usize = 3;
@@ -146,7 +147,7 @@ fn factor(opinion: &Opinion, combine: Combine) -> f64 {
 /// The contributions of the opinions to a candidate's score.
 pub(crate) fn explain(opinions: &[Opinion], combine: Combine) -> Vec<Explanation> {
     if combine == Combine::Mean {
-        return explain_weighted_mean(NumberId::Score, opinions).into_parts();
+        return explain_weighted_mean(SCORE, opinions).into_parts();
     }
     let part = |opinion: &Opinion| {
         let Opinion {
@@ -165,7 +166,7 @@ pub(crate) fn explain(opinions: &[Opinion], combine: Combine) -> Vec<Explanation
             (_, Some(value)) => (weight * value, format!("weight {weight} × {value:.4}")),
             (_, None) => (0.0, "the document has nothing here".to_owned()),
         };
-        Explanation::new(NumberId::channel(*name), value).with_how(how)
+        Explanation::new((CHANNEL, *name), value).with_how(how)
     };
     opinions.iter().map(part).collect()
 }

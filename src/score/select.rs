@@ -91,7 +91,6 @@ pub(crate) fn not_writable(doc: &DocId, score: f64, part: Option<&Explanation>) 
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use riposte_eval::NumberId;
 
     proptest! {
         #[test]
@@ -132,11 +131,9 @@ mod tests {
                 format!("the score of b is {shown}, which no run can have")
             );
         }
-        let part = Explanation::new(NumberId::Fusion, f64::NAN);
-        let score = Explanation::new(NumberId::Fusion, f64::NAN).with_parts(vec![
-            Explanation::new(NumberId::Fusion, 1.0),
-            part.named("bm25 x"),
-        ]);
+        let part = Explanation::new("fusion", f64::NAN);
+        let score = Explanation::new("fusion", f64::NAN)
+            .with_parts(vec![Explanation::new("fusion", 1.0), part.named("bm25 x")]);
         assert_eq!(unwritable(&score).unwrap().name(), "bm25 x");
     }
 }

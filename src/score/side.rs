@@ -1,9 +1,15 @@
 //! Does an image argue, and for which side? The traits of the models that estimate it.
 
-use riposte_eval::{Explanation, NumberId, Stance};
+use riposte_eval::{Explanation, Stance};
 
 use crate::index::analyzer::Analyzer;
 use crate::index::images::ImageEvidence;
+
+/// Says that the formula or the network of a team has put an image on one side. The value is 0.
+pub(crate) const SIDE: &str = "side";
+
+/// Says that an image is in both lists, because its stance is not estimated. The value is 0.
+pub(crate) const BOTH_SIDES: &str = "both-sides";
 
 /// Estimates whether images argue.
 pub(crate) trait ArgumentModel {
@@ -40,7 +46,7 @@ impl Sides {
     /// As [`Sides::by_sign`]. `how` describes the value.
     pub fn by_side(name: &'static str, value: f64, how: String) -> Sides {
         let score = |is_listed: bool| {
-            let score = || Explanation::new(NumberId::Side, 0.0).named(name);
+            let score = || Explanation::new(SIDE, 0.0).named(name);
             is_listed.then(|| score().with_how(how.clone()))
         };
         Sides {
@@ -51,7 +57,8 @@ impl Sides {
 
     /// On both sides, because no stance is estimated.
     pub fn both() -> Sides {
-        let side = || Explanation::new(NumberId::BothSides, 0.0).with_how("no stance is estimated");
+        let side = Explanation::new(BOTH_SIDES, 0.0).named("on both sides");
+        let side = || side.clone().with_how("no stance is estimated");
         Sides {
             pro: Some(side()),
             con: Some(side()),

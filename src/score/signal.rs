@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::evidence::TextPart;
+use crate::evidence::channel::Channel;
 use crate::evidence::clip::Slot;
 use crate::evidence::image_text::ImageTextLikeness;
+use crate::evidence::sentence::SentenceVectors;
+use crate::evidence::{Evidence, TextPart};
 use crate::index::images::Field;
+use crate::topic::question::Question;
 
 /// Scores images for a topic by one kind of evidence.
 pub struct Signal {
@@ -48,7 +51,8 @@ impl Signal {
             SignalNeed::Sentence(_)
             | SignalNeed::About(_)
             | SignalNeed::Title(_)
-            | SignalNeed::Arguments => inputs.stored(),
+            | SignalNeed::Arguments
+            | SignalNeed::Channel(_) => inputs.stored(),
         })
     }
 
@@ -65,7 +69,7 @@ impl Signal {
 pub type SignalValues = Vec<Option<f64>>;
 
 /// What a signal is computed from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum SignalNeed {
     /// The BM25 scores of a field.
     Words(Field),
@@ -83,12 +87,28 @@ pub enum SignalNeed {
     /// The reciprocal of the best rank at which the crawl found the image for this topic. It depends on the queries that the makers of the collection
     /// chose, not on the image, so only baselines use it.
     Crawl,
+    /// The evidence of one channel.
+    Channel(&'static ChannelSignal),
+}
+
+/// A signal that the file of a channel brings.
+pub struct ChannelSignal {
+    pub channel: &'static dyn Channel,
+    /// The value for a topic, computed from what the channel has found of an image; `None` for an image that lacks it.
+    pub value: fn(&Question, &Evidence) -> Option<f64>,
+    /// See [`SignalNeed::source`].
+    pub source: (&'static str, Quoted),
 }
 
 impl SignalNeed {
-    /// Whether the signal is computed from the sentence vectors of texts.
-    pub fn is_of_sentences(self) -> bool {
-        matches!(self, SignalNeed::Sentence(_) | SignalNeed::Arguments)
+    /// The channel from whose evidence about each image the signal is computed; `None` for those of words and of the crawl.
+    pub fn channel(self) -> Option<&'static str> {
+        match self {
+            SignalNeed::Sentence(_) | SignalNeed::Arguments => Some(SentenceVectors.name()),
+            SignalNeed::About(slot) | SignalNeed::Title(slot) => Some(slot.channel()),
+            SignalNeed::Channel(of) => Some(of.channel.name()),
+            SignalNeed::Words(_) | SignalNeed::QueryLikelihood(_) | SignalNeed::Crawl => None,
+        }
     }
 
     /// The image-text model from whose vectors of images the signal is computed, if it is.
@@ -123,6 +143,7 @@ impl SignalNeed {
             SignalNeed::About(_) | SignalNeed::Title(_) => ("what it shows", Quoted::Pixels),
             SignalNeed::Arguments => ("its likeness to arguments", Quoted::Page),
             SignalNeed::Crawl => ("its ranks in the crawl", Quoted::Page),
+            SignalNeed::Channel(of) => of.source,
         }
     }
 }

@@ -9,10 +9,17 @@
 //! A picture can contain opposite texts side by side. If one section of its text supports the claim and another one attacks it, P(pro) uses the
 //! section that supports it most, and P(con) the section that attacks it most, instead of the complete text ([`both_sides`]).
 
-use riposte_eval::{Explanation, NumberId, Stance};
+use riposte_eval::explained::ExplainedImage;
+use riposte_eval::{Explanation, Stance};
 
 use super::image_weights::ImageWeights;
 use super::{MARGIN, belief, side_taken};
+
+/// The probability that an image supports the topic's claim (`PRO`) or opposes it (`CON`). The parameter is one of these words.
+pub(crate) const PROBABILITY: &str = "probability";
+
+/// The contribution of a signal to the stance of an image, in log-odds. The parameter names it.
+pub(crate) const SIGNAL: &str = "signal";
 
 /// An opinion on the stance: positive for PRO, negative for CON.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -137,10 +144,17 @@ pub(crate) fn beliefs(opinions: &StanceOpinions) -> Beliefs {
             .collect()
     };
     let (pro, con) = (evidence(0, 1.0), evidence(1, -1.0));
+    let of = |stance: Stance, evidence| belief((PROBABILITY, stance.word()), w.prior, evidence);
     Beliefs {
-        pro: belief(NumberId::Probability(Stance::Pro), w.prior, pro),
-        con: belief(NumberId::Probability(Stance::Con), w.prior, con),
+        pro: of(Stance::Pro, pro).named("P(pro)"),
+        con: of(Stance::Con, con).named("P(con)"),
     }
+}
+
+/// The probability of this stance, if it was estimated.
+pub(crate) fn probability(image: &ExplainedImage, stance: Stance) -> Option<f64> {
+    let part = image.score(stance)?.part((PROBABILITY, stance.word()))?;
+    Some(part.value())
 }
 
 /// The log-odds that an opinion adds.
@@ -152,7 +166,7 @@ fn contribution(
     let StanceOpinion { value, how, .. } = opinion;
     let how = format!("weight {weight:.3} × {what} {value:.4}: {how}");
     let value = (weight * value).clamp(-CONTRIBUTION, CONTRIBUTION);
-    Explanation::new(NumberId::Signal(name.into()), value)
+    Explanation::new((SIGNAL, name), value)
         .with_how(how)
         .with_parts(opinion.parts.clone())
 }

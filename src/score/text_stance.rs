@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use riposte_claims::lexicon::opinion::{OPPOSE, SUPPORT, negates};
 use riposte_claims::words::{TextToken, apostrophe_words, tokens};
 use riposte_claims::{polarity, polarity_of_words};
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 use serde::Deserialize;
 
 use super::linear::{LogisticLayout, LogisticModel};
@@ -25,6 +25,18 @@ use super::{logistic, logit};
 use crate::evidence::sentiment::Vader;
 use crate::reading::pieces::{Pieces, beginning};
 use crate::reading::stance_encoder::Logits;
+
+/// P(pro) - P(con) of a text.
+pub(crate) const BALANCE: &str = "balance";
+
+/// The contribution of one piece of a text: 0 is the beginning of the text, the others are its first sentences.
+pub(crate) const PIECE: &str = "piece";
+
+/// The contribution, or the log-odds, of a text's words as features, without any encoder that reads it.
+pub(crate) const WORDS: &str = "words";
+
+/// The probability that a text takes no side.
+pub(crate) const NO_SIDE: &str = "neither";
 
 /// Maximum number of characters of a sentence in an explanation.
 const SHOWN_CHARACTERS: usize = 80;
@@ -388,9 +400,10 @@ impl TextStanceModel {
         logits: Option<&[Logits]>,
     ) -> (Stances, Explanation) {
         if !is_sentence(text) {
-            let explanation = Explanation::new(NumberId::Balance, 0.0)
+            let explanation = Explanation::new(BALANCE, 0.0)
+                .named("stance")
                 .with_how("neither, by rule: not a sentence")
-                .with_parts(vec![Explanation::new(NumberId::Neither, 1.0)]);
+                .with_parts(vec![Explanation::new(NO_SIDE, 1.0)]);
             return (Stances::NEITHER, explanation);
         }
         let pieces = Pieces::of(text);
@@ -409,11 +422,11 @@ impl TextStanceModel {
             }
             None => {
                 let how = "log-odds, the sum; without the stance encoder words decide alone";
-                let contributions = self.sides.explain(NumberId::Words, &sides).into_parts();
-                let words = Explanation::new(NumberId::Words, words).with_how(how);
+                let contributions = self.sides.explain(WORDS, &sides).into_parts();
+                let words = Explanation::new(WORDS, words).with_how(how);
                 vec![
                     words.with_parts(contributions),
-                    self.neither.explain(NumberId::Neither, &rest),
+                    self.neither.explain(NO_SIDE, &rest),
                 ]
             }
         };
@@ -424,7 +437,7 @@ impl TextStanceModel {
             stances.neither,
             logit(stances.pro_of_sides()),
         );
-        let explanation = Explanation::new(NumberId::Balance, stances.balance());
+        let explanation = Explanation::new(BALANCE, stances.balance()).named("stance");
         let mut explanation = explanation.with_how(how).with_parts(parts);
         if let Some(unlike) = unlike {
             explanation.add_note(&text_kind::less_certain(&unlike));
@@ -455,7 +468,7 @@ fn explain_pieces(
                 pro_against_con(logits),
             ),
         };
-        Explanation::new(NumberId::Piece(n), weight * log_odds)
+        Explanation::new((PIECE, n), weight * log_odds)
             .named(format!("{what} \"{}\"", shown(&piece)))
             .with_how(format!("weight {weight:.3} × log-odds {log_odds:.3}"))
     };
@@ -471,9 +484,9 @@ fn explain_read(
 ) -> [Explanation; 2] {
     let (bias, weight) = (w.neither_bias, w.neither);
     [
-        Explanation::new(NumberId::Words, w.words * words)
+        Explanation::new(WORDS, w.words * words)
             .with_how(format!("weight {:.3} × log-odds {words:.3}", w.words)),
-        Explanation::new(NumberId::Neither, stances.neither).with_how(format!(
+        Explanation::new(NO_SIDE, stances.neither).with_how(format!(
             "logistic of {weight:.3} × {:.3} + {bias:.3}",
             read.neither
         )),

@@ -22,7 +22,7 @@ use super::served::{Served, distinct};
 use super::{document, explain, read, reply, report, search, served};
 use crate::api::Approach;
 use crate::events::OnEvent;
-use crate::ingest::extraction_settings::ExtractionSettings;
+use crate::ingest::extraction_settings::CollectionSource;
 use crate::language::refusal;
 use crate::lazy::Lazy;
 use crate::models;
@@ -44,17 +44,16 @@ impl ServedCollections {
     ///
     /// # Errors
     /// An installed model is damaged.
-    pub fn new(settings: Vec<ExtractionSettings>, on_event: &mut OnEvent) -> Result<Self> {
-        let dirs: Vec<_> = settings.iter().map(|of| of.input.clone()).collect();
-        let first = settings
-            .first()
-            .context("there is no collection to serve")?;
+    pub fn new(sources: Vec<CollectionSource>, on_event: &mut OnEvent) -> Result<Self> {
+        let dirs: Vec<_> = sources.iter().map(|of| of.input.clone()).collect();
+        let first = sources.first().context("there is no collection to serve")?;
+        let session = &first.session;
         let otherwise = "stance and quality are estimated from words only";
-        let compute = first.options.precision.compute;
+        let compute = session.options.precision.compute;
         let encoder =
-            models::installed_stance_encoder(&first.models, compute, otherwise, on_event)?;
-        let named = distinct(&dirs).into_iter().zip(settings);
-        let served = named.map(|(name, settings)| Served::new(name, settings));
+            models::installed_stance_encoder(&session.models, compute, otherwise, on_event)?;
+        let named = distinct(&dirs).into_iter().zip(sources);
+        let served = named.map(|(name, source)| Served::new(name, source));
         Ok(ServedCollections {
             collections: served.collect(),
             encoder,

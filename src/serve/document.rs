@@ -9,6 +9,7 @@ use serde_json::json;
 use super::answers::picture_address;
 use super::opened::{OpenedCollection, OpenedPart};
 use crate::debate::image_sentences;
+use crate::evidence::PageEvidence;
 use crate::index::inverted::Document;
 use crate::report::pictures::picture_within;
 
@@ -73,7 +74,7 @@ pub(super) fn find(
     };
     let sentences = image_sentences(&evidence).into_iter();
     let sentences: Vec<String> = sentences.map(|sentence| sentence.text).collect();
-    let page = evidence.pages.first();
+    let page = evidence.list::<PageEvidence>().first();
     Ok(Some(answers::DocumentAnswer {
         title: page
             .map(|page| page.words.title.clone())

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use riposte_eval::explained::ExplainedImage;
 use riposte_eval::run::written_score;
 use riposte_eval::{DocId, Stance, objects};
@@ -11,13 +11,15 @@ use riposte_serve::questions::Explain;
 use serde_json::json;
 
 use super::opened::{OpenedPart, QuestionAsked};
-use crate::api::ask::{AnsweringRun, one_topic};
-use crate::api::request::DoneTexts;
-use crate::api::{Approach, Request};
+use crate::api::Approach;
+use crate::api::ask::one_topic;
 use crate::collection::task::Task;
 use crate::files::TopicSource;
 use crate::images::ImageRanking;
+use crate::ingest::extraction::ExtractionHost;
 use crate::report::reason;
+use crate::runs::finished::MadeRun;
+use crate::runs::plan::Wishes;
 
 /// The number of texts whose scores are explained, from the top of a ranking.
 pub(super) const TEXTS: usize = crate::texts::EXPLAINED;
@@ -41,10 +43,9 @@ pub(super) fn score(
             ..QuestionAsked::first(question)
         };
         let answered = part.answer(&asked, stop, &mut |_| ())?;
-        let AnsweringRun::Images(runs) = answered.run else {
+        let MadeRun::Images(run) = answered.run else {
             return Ok(None);
         };
-        let run = runs.runs.first().context("the approach has no run")?;
         of_image(&id, &run.ranking)?
     } else {
         of_text(&id, question, approach, part, stop)?
@@ -98,23 +99,25 @@ fn of_text(
     stop: &AtomicBool,
 ) -> Result<Found> {
     let approach = Approach::find(part.task(), approach.unwrap_or("riposte"))?;
-    let request = Request {
+    let request = part.collection.request(approach).wishes(Wishes {
         topics: TopicSource::Given(vec![one_topic(question)?.0]),
         explain: true,
-        ..part.collection.request(approach)
+        ..Wishes::default()
+    });
+    let plan = request.plan(None, &mut |_| ())?;
+    let run = plan.run_one(&ExtractionHost::of_a_call(stop), &mut |_| ())?;
+    let MadeRun::Searched(run) = run.made else {
+        return Ok(None);
     };
-    let mut found = None;
-    request.rank_texts(None, stop, &mut |_| (), &mut |done, _| {
-        let DoneTexts::Searched(run) = done else {
-            return Ok(());
-        };
-        let mut explained = run.explained.iter();
-        if let Some(text) = explained.find(|text| text.document == *id) {
-            let objects = objects::from_title(question);
-            let sentence = reason::text::sentence(text, objects.as_ref());
-            found = Some((written_score(text.score.value())?, sentence, json!(text)));
-        }
-        Ok(())
-    })?;
-    Ok(found)
+    let mut explained = run.explained.iter();
+    let Some(text) = explained.find(|text| text.document == *id) else {
+        return Ok(None);
+    };
+    let objects = objects::from_title(question);
+    let sentence = reason::text::sentence(text, objects.as_ref());
+    Ok(Some((
+        written_score(text.score.value())?,
+        sentence,
+        json!(text),
+    )))
 }

@@ -4,23 +4,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use riposte_eval::{DocId, TextTask};
 use riposte_serve::questions::DocumentKind;
 
-use crate::api::ask::{Answered, AnsweringRun, AskSettings, one_topic};
-use crate::api::request::DoneTexts;
-use crate::api::{Approach, Collection, Request};
+use crate::api::ask::{Answered, AskSettings, one_topic};
+use crate::api::{Approach, Collection};
 use crate::collection::task::Task;
 use crate::events::OnEvent;
 use crate::files::TopicSource;
 use crate::index::inverted::Document;
 use crate::ingest::extraction::ExtractionHost;
-use crate::ingest::extraction_settings::ExtractionSettings;
+use crate::ingest::extraction_settings::CollectionSource;
 use crate::ingest::own_folder::OwnFolder;
 use crate::recipes::settings::Setting;
 use crate::recipes::text_approach::TextApproach;
+use crate::runs::finished::MadeRun;
 use crate::runs::images::OpenImages;
+use crate::runs::plan::Wishes;
 use crate::texts::by_words;
 use crate::texts::indexes::TextIndexes;
 
@@ -99,21 +100,22 @@ impl OpenedCollection {
     /// # Errors
     /// There is no collection, or it cannot be asked.
     pub fn open(
-        settings: &ExtractionSettings,
+        source: &CollectionSource,
         stop: &AtomicBool,
         on_event: &mut OnEvent,
     ) -> Result<OpenedCollection> {
-        let mut settings = settings.clone();
+        let mut source = source.clone();
         let mut folder = None;
-        if OwnFolder::is_needed(&settings.input, None) {
-            let made = OwnFolder::open(&settings.input, &settings.places, on_event)?.unlocked();
-            settings.input.clone_from(&made.dir);
+        if OwnFolder::is_needed(&source.input, None) {
+            let places = &source.session.places;
+            let made = OwnFolder::open(&source.input, places, on_event)?.unlocked();
+            source.input.clone_from(&made.dir);
             folder = Some(made);
         }
-        let open = |task| Collection::of(task, settings.clone()).kept_open();
+        let open = |task| Collection::of(task, source.clone()).kept_open();
         let tasks = match &folder {
             Some(folder) => folder.tasks(),
-            None => tasks_of(&settings.input, open)?,
+            None => tasks_of(&source.input, open)?,
         };
         let first = *tasks.first().context("there is nothing to ask")?;
         let topics = open(first).topics(|_| ()).unwrap_or_default();
@@ -174,15 +176,16 @@ impl OpenedPart {
         };
         let answered = part.answer(&QuestionAsked::first(question), stop, on_event)?;
         match answered.run {
-            AnsweringRun::Images(runs) => {
-                part.documents = runs.images.extracted().summary.documents as u64;
-                part.images = Some(Arc::clone(&runs.images));
+            MadeRun::Images(run) => {
+                part.documents = run.images.extracted().summary.documents as u64;
+                part.images = Some(Arc::clone(&run.images));
             }
-            AnsweringRun::Texts(task, run) => {
+            MadeRun::Searched(run) => {
                 let index = run.indexes.first().context("there is no index")?;
                 part.documents = index.documents().into();
-                part.words = Some(part.open_words(task, question, stop, on_event)?);
+                part.words = Some(part.open_words(run.task, question, stop, on_event)?);
             }
+            MadeRun::Asked(_) => {}
         }
         Ok(part)
     }
@@ -195,20 +198,20 @@ impl OpenedPart {
         on_event: &mut OnEvent,
     ) -> Result<Words> {
         let approach = Approach::find(Task::Texts(task), BY_WORDS)?;
-        let request = Request {
+        let request = self.collection.request(approach).wishes(Wishes {
             topics: TopicSource::Given(vec![one_topic(question)?.0]),
-            stances: false,
-            ..self.collection.request(approach)
+            without_stances: true,
+            ..Wishes::default()
+        });
+        let plan = request.plan(None, on_event)?;
+        let MadeRun::Searched(run) = plan
+            .run_one(&ExtractionHost::of_a_call(stop), on_event)?
+            .made
+        else {
+            bail!("the approach has no index");
         };
-        let mut indexes = None;
-        request.rank_texts(None, stop, on_event, &mut |done, _| {
-            if let DoneTexts::Searched(run) = done {
-                indexes = Some(run.indexes);
-            }
-            Ok(())
-        })?;
         Ok(Words {
-            indexes: indexes.context("the approach has no index")?,
+            indexes: run.indexes,
             approach: TextApproach::find_with(task, BY_WORDS, &[])?,
         })
     }

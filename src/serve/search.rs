@@ -10,10 +10,11 @@ use riposte_serve::questions::{Filters, OnSide, Search};
 
 use super::answers::{picture_address, understood};
 use super::opened::OpenedPart;
-use crate::api::ask::{Answered, AnsweringRun};
+use crate::api::ask::Answered;
 use crate::collection::task::Task;
 use crate::debate::sheet::{DebateArgument, DebateSheet};
-use crate::runs::images::ImageRuns;
+use crate::runs::finished::MadeRun;
+use crate::runs::images::ImageRun;
 
 /// The answer to a search. `question` is what was answered, which can differ from what was typed.
 ///
@@ -28,10 +29,10 @@ pub(super) fn found(
 ) -> Result<SearchAnswer> {
     let has_sides = part.task().has_sides();
     let mut results = match &answered.run {
-        AnsweringRun::Images(runs) => images(&answered.answer, runs, collection),
-        AnsweringRun::Texts(_, run) => {
+        MadeRun::Images(run) => images(&answered.answer, run, collection),
+        run => {
             let texts = answered.texts(search.hits)?;
-            texts_with_stances(texts, run.sheets.first(), part)?
+            texts_with_stances(texts, run.sheets().first(), part)?
         }
     };
     results.retain(|(hit, balance)| is_wanted(hit, *balance, &search.filters));
@@ -51,7 +52,7 @@ pub(super) fn found(
 type Balanced = (SearchHit, Option<f64>);
 
 /// Images in the order of the run: the PRO list, then the CON list.
-fn images(answer: &Answer, runs: &ImageRuns, collection: &str) -> Vec<Balanced> {
+fn images(answer: &Answer, run: &ImageRun, collection: &str) -> Vec<Balanced> {
     let sides = answer.sides.iter();
     let sides = sides.map(|of| (Some(of.side), of.images.as_deref()));
     let undecided = answer
@@ -64,7 +65,7 @@ fn images(answer: &Answer, runs: &ImageRuns, collection: &str) -> Vec<Balanced> 
     }
     found.sort_by_key(|(image, _)| (image.list, image.rank));
     // the answer has an image with its score on the side that it takes, which can be another than that of its list
-    let lines = runs.runs.iter().flat_map(|run| &run.ranking.lines);
+    let lines = run.ranking.lines.iter();
     let scores: HashMap<(Stance, &str), f64> = lines
         .filter_map(|line| Some(((line.stance, line.image.0.as_str()), line.score?)))
         .collect();

@@ -10,12 +10,12 @@ use riposte_serve::Refusal;
 use super::opened::OpenedCollection;
 use super::watch::DirectoryStamp;
 use crate::events::OnEvent;
-use crate::ingest::extraction_settings::ExtractionSettings;
+use crate::ingest::extraction_settings::CollectionSource;
 
 pub(super) struct Served {
     /// The name that requests have.
     pub name: String,
-    settings: ExtractionSettings,
+    source: CollectionSource,
     state: RwLock<CollectionState>,
     /// Grows with each change of the state.
     version: AtomicU64,
@@ -31,17 +31,17 @@ pub(super) enum CollectionState {
 }
 
 impl Served {
-    pub fn new(name: String, settings: ExtractionSettings) -> Served {
+    pub fn new(name: String, source: CollectionSource) -> Served {
         Served {
             name,
-            settings,
+            source,
             state: RwLock::new(CollectionState::Building),
             version: AtomicU64::new(1),
         }
     }
 
     pub fn dir(&self) -> &Path {
-        &self.settings.input
+        &self.source.input
     }
 
     pub fn state(&self) -> CollectionState {
@@ -84,7 +84,7 @@ impl Served {
     /// # Errors
     /// It cannot be opened. Nothing is open then.
     pub fn open(&self, stop: &AtomicBool, on_event: &mut OnEvent) -> Result<()> {
-        match OpenedCollection::open(&self.settings, stop, on_event) {
+        match OpenedCollection::open(&self.source, stop, on_event) {
             Ok(opened) => {
                 self.set(CollectionState::Ready(Arc::new(opened)));
                 Ok(())

@@ -10,12 +10,16 @@ pub mod networks;
 use std::f64::consts::PI;
 
 use riposte_claims::words::trimmed_words;
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 
 use crate::evidence::TextPart;
+use crate::evidence::ocr::OcrLine;
+use crate::evidence::picture::PictureStatistics;
 use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::Analyzer;
 use crate::index::images::ImageEvidence;
+use crate::score::FEATURE;
+use crate::score::argument::ARGUES;
 use crate::score::side::{ArgumentModel, SideModel, Sides};
 
 /// The input of the formulas. Colours are shares of the pixels, in [0, 1]; sentiments are VADER's compound scores, in [-1, 1].
@@ -40,14 +44,15 @@ pub(crate) struct AramisFeatures {
 impl AramisFeatures {
     /// The features of an image whose sentiments have been read.
     pub fn of(image: &ImageEvidence) -> Self {
+        let evidence = &image.evidence;
         let mut features = AramisFeatures {
             text_length: text_length(&image.ocr_text),
-            diagram: image.text_box,
-            ocr_sentiment: image.vader_of(TextPart::Ocr).unwrap_or(0.0),
-            page_sentiment: image.vader_of_first_page(TextPart::Near).unwrap_or(0.0),
+            ocr_sentiment: evidence.vader_of(TextPart::Ocr).unwrap_or(0.0),
+            page_sentiment: evidence.vader_of_first_page(TextPart::Near).unwrap_or(0.0),
             ..AramisFeatures::default()
         };
-        if let Some(p) = &image.picture {
+        if let Some(p) = evidence.get::<PictureStatistics>() {
+            features.diagram = text_box(p, evidence.list());
             features.graphic = p.photograph < 0.5;
             features.red = f64::from(p.red);
             features.green = f64::from(p.green);
@@ -56,6 +61,52 @@ impl AramisFeatures {
         }
         features
     }
+}
+
+/// The share of a picture in the smallest upright rectangle around all lines.
+fn text_box(picture: &PictureStatistics, lines: &[OcrLine]) -> f64 {
+    let [width, height] = extents(picture, lines).map(|extent| extent.share);
+    width * height
+}
+
+/// The share of a picture that its lines of text cover, for each cell of a grid of 8 × 8, row after row. A line counts in the cell that contains its
+/// middle, with the upright rectangle around it.
+fn text_map(picture: &PictureStatistics, lines: &[OcrLine]) -> [f64; 64] {
+    let mut map = [0.0; 64];
+    for line in lines {
+        let [across, down] = extents(picture, std::slice::from_ref(line));
+        // casts from floats saturate
+        let cell = |middle: f64| ((8.0 * middle) as usize).min(7);
+        map[8 * cell(down.middle) + cell(across.middle)] += across.share * down.share;
+    }
+    map
+}
+
+/// The extent of lines of text along one side of a picture, from the start of the first to the end of the last.
+struct LinesExtent {
+    /// Its length, as a share of the side.
+    share: f64,
+    /// Its middle, from 0 to 1.
+    middle: f64,
+}
+
+/// The extents of all lines across the picture and down.
+fn extents(picture: &PictureStatistics, lines: &[OcrLine]) -> [LinesExtent; 2] {
+    let corners = || lines.iter().flat_map(|line| line.corners);
+    let extent = |of: fn((f32, f32)) -> f32, side: u32| {
+        let low = corners().map(of).fold(f32::INFINITY, f32::min).max(0.0);
+        let high = corners().map(of).fold(f32::NEG_INFINITY, f32::max);
+        let side = f64::from(side);
+        let (low, high) = (f64::from(low), f64::from(high).min(side));
+        LinesExtent {
+            share: (high - low).max(0.0) / side.max(1.0),
+            middle: (low + high) / 2.0 / side.max(1.0),
+        }
+    };
+    [
+        extent(|(x, _)| x, picture.width),
+        extent(|(_, y)| y, picture.height),
+    ]
 }
 
 /// From this share of the picture on, an area is not a diagram.
@@ -180,9 +231,9 @@ pub(crate) fn weighted_means<const N: usize>(
             let normed = if max > 0.0 { x / max } else { 0.0 };
             let value = weight / total * normed / N as f64;
             let how = format!("weight {weight} of {total}, × {x:.4} / {max:.4}, / {N} terms");
-            parts.push(Explanation::new(NumberId::feature(*term), value).with_how(how));
+            parts.push(Explanation::new((FEATURE, *term), value).with_how(how));
         }
-        Explanation::sum(NumberId::Argues, parts).named(name)
+        Explanation::sum(ARGUES, parts).named(name)
     };
     rows.iter().map(explained).collect()
 }

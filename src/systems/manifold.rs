@@ -3,13 +3,19 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use riposte_eval::{DocId, Explanation, NumberId};
+use riposte_eval::{DocId, Explanation};
 use serde::Deserialize;
 
 use crate::index::ScoredDoc;
 use crate::index::dense::{NearPassage, SearchUnit, Vectors};
 use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
+
+/// The score of the manifold ranking.
+pub(crate) const MANIFOLD: &str = "manifold";
+
+/// The contribution of a document of which this one is a neighbour. The parameter is its id.
+pub(crate) const NEIGHBOUR: &str = "neighbour";
 
 /// For each passage of the first documents, the nearest passages are found and weighted as UMAP weights the neighbours of a point (McInnes and others
 /// 2018).
@@ -62,7 +68,8 @@ pub(crate) fn rank(
         }
         for (number, weight) in added {
             if let Some(doc) = index.id(number) {
-                let part = Explanation::new(NumberId::Neighbour(source.doc.clone()), weight);
+                let part = Explanation::new((NEIGHBOUR, source.doc.0.as_str()), weight);
+                let part = part.named(format!("neighbour of {}", source.doc));
                 sums.entry(doc).or_default().push(part);
             }
         }
@@ -71,7 +78,7 @@ pub(crate) fn rank(
         .into_iter()
         .map(|(doc, parts)| {
             let how = "sum of the weights of its passages among the nearest of each passage of the first documents";
-            let explanation = Explanation::sum(NumberId::Manifold, parts).with_how(how);
+            let explanation = Explanation::sum(MANIFOLD, parts).with_how(how);
             let score = explanation.value();
             (ScoredDoc { doc, score }, explanation)
         })

@@ -6,10 +6,10 @@ use anyhow::Result;
 use riposte_eval::{DocId, Explanation};
 use serde::Deserialize;
 
-use crate::evidence::clip::Slot;
-use crate::evidence::picture::PictureStatistics;
+use crate::evidence::clip::{ImageTextVectors, Slot};
+use crate::evidence::picture::{PictureChannel, PictureStatistics};
 use crate::evidence::store::Store;
-use crate::index::images::{Field, ImageIndex, position};
+use crate::index::images::{Field, ImageIndex};
 use crate::systems::k_means::k_means;
 use components::principal_components;
 
@@ -129,21 +129,20 @@ impl PictureVectors {
 
 fn clip_vectors(store: &Store, ids: &[DocId]) -> Result<PictureVectors> {
     let mut vectors = PictureVectors::default();
-    if let (Some(first), Some(last)) = (ids.first(), ids.last()) {
-        store.each_image_vector(Slot::First, first, last, |document, vector| {
-            if let Some(at) = position(ids, document) {
-                vectors.push(at, vector);
-            }
-        })?;
-    }
+    store.each(ids, &[&ImageTextVectors(Slot::First)], |at, evidence| {
+        let vector = evidence.image_vector(Slot::First);
+        vector
+            .into_iter()
+            .for_each(|vector| vectors.push(at, vector));
+    })?;
     Ok(vectors)
 }
 
 /// The statistics of the pictures, each with mean 0 and variance 1 over all pictures.
 fn statistics(store: &Store, ids: &[DocId]) -> Result<PictureVectors> {
     let mut vectors = PictureVectors::default();
-    store.each_picture(|document, picture| {
-        if let Some(at) = position(ids, document) {
+    store.each(ids, &[&PictureChannel], |at, evidence| {
+        if let Some(picture) = evidence.get() {
             vectors.push(at, &numbers_of(picture));
         }
     })?;

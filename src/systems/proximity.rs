@@ -7,9 +7,10 @@
 use std::collections::HashMap;
 
 use anyhow::{Result, ensure};
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 
 use crate::index::inverted::InvertedIndex;
+use crate::index::search::explain::{PROXIMITY, SCORE, TERMS};
 use crate::index::search::{IndexQuery, Plan, QueryPart, length_of, sort};
 use crate::index::similarity::{Similarity, TermScore};
 use crate::index::{ScoredDoc, analyzer};
@@ -152,11 +153,11 @@ impl TermPairs {
 
     /// Explains a score as the sum of the terms' score and of what the pairs add to it.
     pub fn explain(&self, terms: Explanation, score: f64) -> Explanation {
-        Explanation::new(NumberId::Score, score)
+        Explanation::new(SCORE, score)
             .with_how("sum")
             .with_parts(vec![
-                Explanation::new(NumberId::Proximity, score - terms.value()),
-                terms.identified(NumberId::Terms),
+                Explanation::new(PROXIMITY, score - terms.value()).named("pairs of near terms"),
+                terms.identified(TERMS),
             ])
     }
 }

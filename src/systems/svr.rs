@@ -8,10 +8,18 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 
-use crate::score::quality;
+use crate::index::search::explain::of_term;
+use crate::score::BIAS;
+use crate::score::quality::{self, QUALITY};
 use crate::score::reranker::TextReranker;
+
+/// The contribution of all terms that are not listed.
+pub(crate) const OTHER_TERMS: &str = "other-terms";
+
+/// How much a value was changed to bring it within its bounds.
+pub(crate) const BOUND: &str = "bound";
 
 /// How well the text is written, judged by its words.
 pub static SVR_QUALITY: TextReranker = TextReranker {
@@ -146,23 +154,25 @@ impl SvrModel {
         contributions.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         let shown = contributions.len().min(SHOWN_WORDS);
         let (shown, others) = contributions.split_at(shown);
-        let intercept = Explanation::new(NumberId::Bias, self.intercept);
+        let intercept = Explanation::new(BIAS, self.intercept);
         let mut parts = vec![intercept.named("intercept")];
-        parts.extend(shown.iter().map(|(word, value)| {
-            let term = (*word).to_owned().into();
-            Explanation::new(NumberId::Term { field: None, term }, *value)
-        }));
+        parts.extend(
+            shown
+                .iter()
+                .map(|(word, value)| of_term(None, word, *value)),
+        );
         if !others.is_empty() {
             let sum = others.iter().map(|(_, value)| value).sum();
             let name = format!("{} other words", others.len());
-            parts.push(Explanation::new(NumberId::OtherTerms, sum).named(name));
+            parts.push(Explanation::new(OTHER_TERMS, sum).named(name));
         }
         let sum = self.predict(text);
         let value = bounded(sum);
         if value != sum {
-            parts.push(Explanation::new(NumberId::Bound, value - sum));
+            let bound = Explanation::new(BOUND, value - sum);
+            parts.push(bound.named("bounded by 0 and 1"));
         }
-        Explanation::new(NumberId::Quality, value)
+        Explanation::new(QUALITY, value)
             .named("quality by words")
             .with_how("sum")
             .with_parts(parts)
@@ -257,7 +267,7 @@ mod tests {
         let explained = out_of_range.explain("bad");
         assert_eq!(explained.value(), 0.0);
         // 0.9 - 2 is clamped to 0
-        let cut = explained.part(&NumberId::Bound).unwrap();
+        let cut = explained.part(BOUND).unwrap();
         assert_eq!(cut.name(), "bounded by 0 and 1");
         assert!((cut.value() - 1.1).abs() < 1e-12);
     }

@@ -7,13 +7,17 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail, ensure};
 use riposte_claims::words::sentences;
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 
 use crate::evidence::sentiment::Vader;
 use crate::score::quality;
 use crate::score::reranker::{Assessed, Assessment, RerankedTexts, Reranker, RerankerModels};
+use crate::score::{BIAS, FEATURE};
 
 pub use features::features;
+
+/// The sum of the outputs of regression trees.
+pub(crate) const TREES: &str = "trees";
 
 /// The score by the trees that use this set of features.
 pub struct Trees(pub FeatureSet);
@@ -288,7 +292,7 @@ impl Ensemble {
             });
         }
         let mean = self.trees.iter().map(Node::mean).sum();
-        let mean = Explanation::new(NumberId::Bias, mean);
+        let mean = Explanation::new(BIAS, mean);
         let mut parts = vec![mean.named("mean of the training data")];
         let values = self.names.iter().zip(features).zip(added);
         parts.extend(values.map(|((name, value), added)| {
@@ -296,9 +300,9 @@ impl Ensemble {
                 Some(value) => format!("its value is {value:.4}"),
                 None => "it has no value here".to_owned(),
             };
-            Explanation::new(NumberId::feature(*name), added).with_how(how)
+            Explanation::new((FEATURE, *name), added).with_how(how)
         }));
-        Explanation::new(NumberId::Trees, self.score(features))
+        Explanation::new(TREES, self.score(features))
             .with_how(format!("sum over {} trees", self.trees.len()))
             .with_parts(parts)
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use riposte_eval::{DocId, Explanation, NumberId};
+use riposte_eval::{DocId, Explanation};
 use riposte_nn::conv::Numeric;
 
 use crate::events::{Event, OnEvent, Stage, run_stage};
@@ -18,6 +18,9 @@ use crate::reading::Purpose;
 use crate::reading::Reader;
 use crate::recipes::text_approach::{DenseRetrieval, TextApproach};
 use crate::systems::text_clusters::ClusterLikeness;
+
+/// The cosine of the topic's embedding and that of the nearest passage of a document.
+pub(crate) const DENSE: &str = "dense";
 
 /// The vectors of a collection, and the documents or passages that are nearest to each topic.
 pub struct DenseSearch<'a> {
@@ -141,7 +144,7 @@ impl<'a> DenseSearch<'a> {
             }
             None => (0.0, "no passage is among the nearest".to_owned()),
         };
-        Explanation::new(NumberId::Dense, value).with_how(how)
+        Explanation::new(DENSE, value).with_how(how)
     }
 }
 

@@ -8,7 +8,7 @@ pub mod indexes;
 pub mod likeness;
 mod pairwise;
 pub(crate) mod rank;
-mod rerank;
+pub(crate) mod rerank;
 mod sources;
 
 use std::collections::HashMap;
@@ -16,7 +16,8 @@ use std::collections::HashMap;
 use anyhow::{Context, Result, bail};
 use riposte_eval::explained::ExplainedText;
 use riposte_eval::topic::Topic;
-use riposte_eval::{DocId, Explanation, NumberId};
+use riposte_eval::{DocId, Explanation};
+use serde_json::json;
 
 use crate::files::explanations::KeepExplanations;
 use crate::index::ScoredDoc;
@@ -30,6 +31,7 @@ use crate::presence;
 use crate::presence::{Judged, TopicProbabilities};
 use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::recipes::text_approach::{Retrieval, SearchParameters, TextApproach};
+use crate::score::CHANNEL;
 use crate::score::rerank::RETRIEVAL;
 use crate::score::reranker::{RerankedTexts, RerankerModels};
 use crate::score::select;
@@ -39,8 +41,13 @@ use crate::topic::question::{self, TopicParts};
 use dense::DenseSearch;
 use rerank::Documents;
 pub use rerank::Offsets;
-
 pub use sources::TextRankingSources;
+
+/// The score that fuses several searches.
+pub(crate) const FUSION: &str = "fusion";
+
+/// The contribution of a search to a fusion. The parameter has its number in the recipe from 1, its weight, and the rank of the document from 1, if it was found.
+pub(crate) const SEARCH: &str = "search";
 
 /// Number of documents whose scores are explained if none is re-ranked.
 pub(crate) const EXPLAINED: usize = 20;
@@ -292,8 +299,7 @@ fn explain(
         let by_retrieval = explain_retrieval(searches, &found.doc, score.unwrap_or(found.score))?;
         let score = match reranked.remove(&found.doc) {
             Some(mut score) => {
-                let channel = NumberId::channel(RETRIEVAL);
-                if let Some(retrieval) = score.find_mut(&channel) {
+                if let Some(retrieval) = score.find_mut((CHANNEL, RETRIEVAL)) {
                     retrieval.add_part(by_retrieval);
                 }
                 score
@@ -335,7 +341,7 @@ fn explain_retrieval(searches: &Searches, doc: &DocId, score: f64) -> Result<Exp
     }
     let parts = searches.first.iter().enumerate();
     let parts = parts.map(|(place, search)| explain_fused(searches, place, search, doc));
-    let fusion = Explanation::new(NumberId::Fusion, score);
+    let fusion = Explanation::new(FUSION, score);
     Ok(fusion
         .with_how("sum of what each search adds")
         .with_parts(parts.collect::<Result<_>>()?))
@@ -350,19 +356,20 @@ fn explain_fused(
 ) -> Result<Explanation> {
     let (found, weight) = (&search.found, search.weight);
     let at = found.iter().position(|found| found.doc == *doc);
-    let id = NumberId::Search {
-        number: place + 1,
-        weight,
-        rank: at.map(|at| at + 1),
+    let number = place + 1;
+    let of = match at {
+        Some(at) => json!({"number": number, "weight": weight, "rank": at + 1}),
+        None => json!({"number": number, "weight": weight}),
     };
+    let explained = |value| Explanation::new((SEARCH, of), value).named(format!("search {number}"));
     Ok(match (at, searches.fusion) {
         (Some(at), Some(fusion)) => {
             let mut contributions = fusion.contributions(place, found, weight);
-            Explanation::new(id, contributions.nth(at).unwrap_or_default())
+            explained(contributions.nth(at).unwrap_or_default())
                 .with_how(format!("weight {weight}, rank {} and this score", at + 1))
                 .with_parts(vec![search.explain(doc)?])
         }
-        _ => Explanation::new(id, 0.0).with_how(format!("not among its {} documents", found.len())),
+        _ => explained(0.0).with_how(format!("not among its {} documents", found.len())),
     })
 }
 

@@ -4,16 +4,21 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use riposte_eval::topic::Topic;
-use riposte_eval::{Base, DocId, Explanation, NumberId};
+use riposte_eval::{DocId, Explanation};
 
 use super::rerank::Documents;
 use super::sources::TextRankingSources;
 use crate::index::ScoredDoc;
+use crate::index::search::explain::SCORE;
 use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::text_approach::Pairwise;
 use crate::score::pairwise::{self, OpinionValues};
 use crate::score::reranker::RerankerModels;
 use crate::score::windows::ReadWindows;
+use crate::texts::rerank::{BASE, COMPARED};
+
+/// The score before documents were compared with each other.
+pub(crate) const POINT_WISE: &str = "point-wise";
 
 /// Sorts a ranking, and gives new scores to its first documents. These scores are sums of preferences ([`pairwise`]), all above the scores of the
 /// other documents, which do not change. `explained` has the explanations of the scores so far, and receives those of the new scores. If no opinion
@@ -57,15 +62,16 @@ pub(super) fn compare(
         if opinions.is_empty() {
             break;
         }
-        let before = Explanation::new(NumberId::PointWise, 0.0)
+        let before = Explanation::new(POINT_WISE, 0.0)
             .with_how(format!(
                 "its score before was {:.4}, which chose it for comparison",
                 found.score
             ))
             .with_parts(Vec::from_iter(explained.remove(&found.doc)));
-        let mut parts = vec![Explanation::new(NumberId::Base(Base::Compared), base)];
+        let of_compared = Explanation::new((BASE, COMPARED), base);
+        let mut parts = vec![of_compared.named("base of compared documents")];
         parts.extend(opinions);
-        let mut explanation = Explanation::sum(NumberId::Score, parts);
+        let mut explanation = Explanation::sum(SCORE, parts);
         found.score = explanation.value();
         explanation.add_part(before);
         cuts.iter().for_each(|cut| explanation.add_note(cut));

@@ -4,20 +4,34 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use riposte_eval::topic::Topic;
-use riposte_eval::{Base, DocId, Explanation, NumberId};
+use riposte_eval::{DocId, Explanation};
 use serde::Serialize;
 
 use super::sources::TextRankingSources;
 use crate::index::ScoredDoc;
+use crate::index::search::explain::SCORE;
 use crate::reading::pieces::truncate;
 use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::rerankers;
 use crate::recipes::rerankers::Cluster;
 use crate::recipes::text_approach::Rerank;
+use crate::score::CHANNEL;
 use crate::score::quality::GradedText;
 use crate::score::rerank::{self, Combine, OpinionColumn};
 use crate::score::reranker::{Assessed, Assessment, RerankedTexts, Reranker, RerankerModels};
 use crate::score::windows::ReadWindows;
+
+/// What is added to the scores of the documents of one stage of re-ranking, so that they are ranked before those that the stage left out. The parameter names the documents.
+pub(crate) const BASE: &str = "base";
+
+/// Documents that were re-ranked.
+pub(crate) const RERANKED: &str = "reranked";
+
+/// Re-ranked near-duplicates of documents that are ranked before them.
+pub(crate) const NEAR_DUPLICATE: &str = "near-duplicate";
+
+/// Documents that were compared with each other.
+pub(crate) const COMPARED: &str = "compared";
 
 /// Numbers that are added to the mean opinion of re-ranked documents, which is in [0, 1], so that they rank above all other documents. They are whole
 /// numbers, so that the score still shows the mean.
@@ -85,7 +99,7 @@ pub(super) fn rerank(
         let parts = rerank::explain(opinions, recipe.combine);
         let mut explanation = explain(found.score, base, parts, offsets, recipe.combine);
         for (name, whys) in &mut whys {
-            let part = explanation.find_mut(&NumberId::channel(*name));
+            let part = explanation.find_mut((CHANNEL, *name));
             let why = whys.get_mut(at).and_then(Option::take);
             if let (Some(part), Some(why)) = (part, why) {
                 part.add_part(why);
@@ -248,18 +262,19 @@ fn explain(
     let is_near_duplicate = offsets.is_some_and(|offsets| base < offsets.reranked);
     if offsets.is_some() {
         let of = if is_near_duplicate {
-            Base::NearDuplicate
+            NEAR_DUPLICATE
         } else {
-            Base::Reranked
+            RERANKED
         };
-        parts.insert(0, Explanation::new(NumberId::Base(of), base));
+        let base = Explanation::new((BASE, of), base);
+        parts.insert(0, base.named("base of re-ranked documents"));
     }
     let how = match combine {
         _ if is_near_duplicate => "sum; the base of near-duplicates is 1 less than that of others",
         Combine::Mean | Combine::Sum => "sum",
         Combine::Product | Combine::Boost => "product",
     };
-    Explanation::new(NumberId::Score, score)
+    Explanation::new(SCORE, score)
         .with_how(how)
         .with_parts(parts)
 }

@@ -104,6 +104,14 @@ pub struct Models {
     shared: Shared,
 }
 
+/// The same models of the same directory are chosen. What is in memory does not count.
+impl PartialEq for Models {
+    fn eq(&self, other: &Self) -> bool {
+        let chosen = |of: &Models| (of.sentence.clone(), of.cross.clone());
+        self.dir == other.dir && self.catalogue == other.catalogue && chosen(self) == chosen(other)
+    }
+}
+
 impl Models {
     /// The models directory: `dir` if given, else the value of `RIPOSTE_MODELS`, else `riposte/models` in the user's data directory.
     /// It need not exist. The catalogue is riposte's own, with the models that the user has added to the directory. Errors: none of these is known,

@@ -10,6 +10,8 @@ use riposte::device::{BackendMode, Compute};
 use riposte::evidence::clip::{Clip, Pixels};
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::store::Store;
+use riposte::ingest::extraction_settings::{CollectionSource, Session};
+use riposte::places::Places;
 use riposte::recipes::channels::CHANNELS;
 use riposte::{Approach, Collection, Task};
 use riposte_nn::conv::{Numeric, NumericMode};
@@ -86,16 +88,21 @@ fn sentence_encoders_have_the_same_vectors_by_both_backends() {
 /// Ranks some images of the sample with small models. Returns the images, with topics, sides and ranks, and the store.
 fn ranked(home: &Path, backend: BackendMode, threads: usize) -> (Vec<String>, PathBuf) {
     let evidence = home.join("evidence.sqlite");
-    let collection = Collection::open(sample()).unwrap().for_task(Task::Images);
-    let mut collection = collection.stored_in(home).with_threads(threads);
-    let settings = &mut collection.settings;
-    settings.models = small_models(&home.join("models"));
-    settings.options.precision.compute = Compute {
+    let places = Places {
+        evidence: Some(evidence.clone()),
+        cache: Some(home.to_owned()),
+        ..Places::default()
+    };
+    let compute = Compute {
         numeric: NumericMode::Float,
         backend,
     };
-    settings.places.evidence = Some(evidence.clone());
-    settings.limit = Some(20);
+    let session = Session::new(places, small_models(&home.join("models")), compute);
+    let source = CollectionSource {
+        limit: Some(20),
+        ..CollectionSource::new(session, sample())
+    };
+    let collection = Collection::of(Task::Images, source).with_threads(threads);
     let approach = Approach::named(Task::Images, "riposte").unwrap();
     let ranking = collection
         .request(approach)

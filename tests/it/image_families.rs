@@ -6,7 +6,10 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use riposte::device::Compute;
 use riposte::evidence::clip::Clip;
+use riposte::ingest::extraction_settings::{CollectionSource, Session};
+use riposte::places::Places;
 use riposte::weights::{ModelCatalogue, Models};
 use riposte::{Approach, Collection, Event, Task};
 use riposte_nn::conv::Numeric;
@@ -502,11 +505,14 @@ fn models_with_other_files_are_used_if_a_catalogue_names_them() {
     ] {
         let dir = WorkDir::new();
         files::copy(&reference(family), &dir.path("models").join(NAME));
-        let mut collection = Collection::open(sample())
-            .unwrap()
-            .stored_in(dir.path("cache"));
-        collection.settings.models =
-            Models::with_catalogue(&dir.path("models"), catalogue_of(names));
+        let places = Places {
+            cache: Some(dir.path("cache")),
+            ..Places::default()
+        };
+        let models = Models::with_catalogue(&dir.path("models"), catalogue_of(names));
+        let session = Session::new(places, models, Compute::default());
+        let source = CollectionSource::new(session, sample());
+        let collection = Collection::of(Task::Images, source);
         let approach = Approach::named(Task::Images, "riposte").unwrap();
         let mut notes = Vec::new();
         let request = collection.request(approach).explained();

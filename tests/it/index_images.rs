@@ -56,13 +56,11 @@ impl Evidence {
             };
             (producer, made)
         };
+        let mut evidence = evidence::Evidence::of(DocId(id.to_owned()));
+        evidence.put(vec![page]);
+        evidence.put(vec![line]);
         let record = NewEvidence {
-            evidence: evidence::Evidence {
-                id: DocId(id.to_owned()),
-                pages: vec![page],
-                ocr: vec![line],
-                ..evidence::Evidence::default()
-            },
+            evidence,
             made: ["page", "ocr"].map(made).into(),
             fingerprint: "f".to_owned(),
             files: None,

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 
 use riposte::collection::images::CrawlRank;
 use riposte::collection::{Fault, FaultKind};
-use riposte::evidence::clip::Slot;
+use riposte::evidence::clip::ImageVectors;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
 use riposte::evidence::picture::PictureStatistics;
 use riposte::evidence::store::{NewEvidence, Provenance, Store, is_damaged_record};
-use riposte::evidence::{AfinnValence, Evidence, PageEvidence, PartValue, TextPart};
+use riposte::evidence::{
+    AfinnValence, Evidence, PageEvidence, PartValue, SentenceVector, TextPart, VaderValence,
+};
 use riposte::recipes::channels::CHANNELS;
 use riposte_eval::DocId;
 use rusqlite::Connection;
@@ -85,13 +87,13 @@ fn record(c: &mut Chance, n: usize) -> NewEvidence {
     let (mut vader, mut afinn) = (Vec::new(), Vec::new());
     for part in [TextPart::Ocr, TextPart::Title, TextPart::Near] {
         let page = of_part(part);
-        let value = vector(c);
+        let value = SentenceVector(vector(c));
         sentences.push(PartValue {
             page: page.clone(),
             part,
             value,
         });
-        let value = c.fraction();
+        let value = VaderValence(c.fraction());
         vader.push(PartValue {
             page: page.clone(),
             part,
@@ -114,19 +116,17 @@ fn record(c: &mut Chance, n: usize) -> NewEvidence {
         .map(|channel| (channel.name(), made(channel.name())))
         .collect::<BTreeMap<_, _>>();
     made.get_mut("afinn").unwrap().faults.push(fault);
+    let mut evidence = Evidence::of(DocId(format!("I{n:016x}")));
+    evidence.url = format!("https://example.org/{n}.png");
+    evidence.put(vec![page]);
+    evidence.put(vec![line]);
+    evidence.put(picture);
+    evidence.put(ImageVectors([Some(vector(c)), None]));
+    evidence.put(sentences);
+    evidence.put(vader);
+    evidence.put(afinn);
     NewEvidence {
-        evidence: Evidence {
-            id: DocId(format!("I{n:016x}")),
-            url: format!("https://example.org/{n}.png"),
-            pages: vec![page],
-            ocr: vec![line],
-            picture: Some(picture),
-            image_vectors: [Some(vector(c)), None],
-            sentences,
-            vader,
-            afinn,
-            ..Evidence::default()
-        },
+        evidence,
         made,
         fingerprint: format!("f{n}"),
         files: None,
@@ -166,16 +166,10 @@ pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
     }
     say(format_args!("{:?}", store.faults()?));
     say(format_args!("{:?}", store.perceptual_hashes()?));
-    let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
-        return Ok(all);
-    };
     let documents: Vec<DocId> = store.text_hashes()?.into_iter().map(|(id, _)| id).collect();
     say(format_args!("{documents:?}"));
-    store.each_image_vector(Slot::First, first, last, |id, vector| {
-        say(format_args!("{id} {vector:?}"))
-    })?;
-    store.each_sentence_vector(first, last, |id, part, vector| {
-        say(format_args!("{id} {part:?} {vector:?}"));
+    store.each(ids, CHANNELS, |at, evidence| {
+        say(format_args!("{at} {evidence:?}"))
     })?;
     store.each_crawl_rank(|id, rank| say(format_args!("{id} {rank:?}")))?;
     Ok(all)

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::lines::{read_json, write_json};
-use crate::{DocId, Error, Explanation, LineError, NumberId, Stance, TopicId};
+use crate::{DocId, Error, Explanation, LineError, Stance, TopicId};
 
 /// A candidate of an image ranking, with the explanation of its scores, whether it was selected or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,18 +34,6 @@ impl ExplainedImage {
             Stance::Pro => self.pro.as_ref(),
             Stance::Con => self.con.as_ref(),
         }
-    }
-
-    /// The relevance, which is the same for both lists; `None` if the scores were not computed from it.
-    pub fn relevance(&self) -> Option<&Explanation> {
-        let score = self.pro.as_ref().or(self.con.as_ref())?;
-        score.part(&NumberId::Relevance)
-    }
-
-    /// The probability of this stance, if it was estimated.
-    pub fn probability(&self, stance: Stance) -> Option<f64> {
-        let part = self.score(stance)?.part(&NumberId::Probability(stance))?;
-        Some(part.value())
     }
 
     /// Whether the numbers have ids. Earlier versions of riposte wrote none.

@@ -1,181 +1,89 @@
 //! Explanations: the numbers from which a score was computed, as a tree.
 //!
 //! ```
-//! use riposte_eval::{Explanation, NumberId};
+//! use riposte_eval::Explanation;
 //!
-//! let words = Explanation::new(NumberId::channel("bm25"), 2.5);
-//! let picture = Explanation::new(NumberId::channel("clip"), 0.5);
-//! let score = Explanation::sum(NumberId::Score, vec![words, picture]);
+//! let words = Explanation::new(("channel", "bm25"), 2.5);
+//! let picture = Explanation::new(("channel", "clip"), 0.5);
+//! let score = Explanation::sum("score", vec![words, picture]);
 //! assert_eq!(score.value(), 3.0);
-//! assert_eq!(score.part(&NumberId::channel("clip")).map(Explanation::value), Some(0.5));
+//! assert_eq!(score.part(("channel", "clip")).map(Explanation::value), Some(0.5));
 //! ```
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
-use crate::{DocId, ObjectStance, Stance, escaped};
+use crate::escaped;
 
-/// The name of a channel, a signal, a feature or a service, or a word of a text.
+/// The name of a number, or the word of an id: mostly a constant of the program that makes the explanation.
 pub type Name = Cow<'static, str>;
 
-/// What a number of an explanation is. Programs find numbers by it; the name of a number is for people.
+/// What a number of an explanation is: a word, and for some words a parameter that tells numbers of this kind apart. Programs find numbers by it; the name
+/// of a number is for people. Whoever makes an explanation chooses its ids, and nothing here knows them.
 ///
-/// In a file it is a word (`"relevance"`), or an object of a word and a parameter (`{"channel":"bm25 ocr"}`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum NumberId {
-    /// The score by which a document is ranked, or the score of a search.
-    Score,
-    /// The probability that a document is about the topic.
-    About,
-    /// How relevant an image is to the topic.
-    Relevance,
-    /// How likely it is that an image argues.
-    Argues,
-    /// The probability that an image supports the topic's claim (`PRO`) or opposes it (`CON`).
-    Probability(Stance),
-    /// Says that the formula or the network of a team has put an image on one side. The value is 0.
-    Side,
-    /// Says that an image is in both lists, because its stance is not estimated. The value is 0.
-    BothSides,
-    /// The probability of the likeliest stance of an image's texts.
-    LikeliestStance,
-    /// The score by the smallest rank of an image in the crawl: (101 - rank) / 100.
-    CrawlRank,
-    /// The contribution of a channel of relevance, or of an opinion by which texts are re-ranked.
-    Channel(Name),
-    /// The contribution of a signal to the stance of an image, in log-odds.
-    Signal(Name),
-    /// The probability that the texts of an image are about the topic, as the stance encoder reads them.
-    OnTopic,
-    /// What is added to the scores of the documents of one stage of re-ranking, so that they are ranked before the documents that the stage left out.
-    Base(Base),
-    /// The score of the query's terms without their proximity.
-    Terms,
-    /// The score of terms of the query that are near each other.
-    Proximity,
-    /// The contribution of a term in a field. Without a field, it is the contribution of the term in all fields together.
-    Term {
-        /// The field of the documents, such as "title".
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        field: Option<Name>,
-        /// The term, as the index has it.
-        term: Name,
-    },
-    /// The contribution of all terms that are not listed.
-    OtherTerms,
-    /// The contribution of a document's length in these fields.
-    Length(Vec<Name>),
-    /// The cosine of the topic's embedding and that of the nearest passage of a document.
-    Dense,
-    /// The score that fuses several searches.
-    Fusion,
-    /// The contribution of a search to a fusion.
-    Search {
-        /// From 1, in the order of the recipe.
-        number: usize,
-        /// The weight of the search in the fusion.
-        weight: f64,
-        /// The rank of the document in this search, from 1; `None` if the search did not find it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        rank: Option<usize>,
-    },
-    /// The score of the manifold ranking.
-    Manifold,
-    /// The contribution of a document of which this one is a neighbour.
-    Neighbour(DocId),
-    /// The score before documents were compared with each other.
-    PointWise,
-    /// The score from a service on the web.
-    Service(Name),
-    /// How well a text is written, or how good an argument it is.
-    Quality,
-    /// The sum of the outputs of regression trees.
-    Trees,
-    /// P(pro) - P(con) of a text.
-    Balance,
-    /// The probability of the stance of a passage towards two objects.
-    ObjectStance(ObjectStance),
-    /// One of the decisions that lead to a stance.
-    Decision(Name),
-    /// The contribution of one piece of a text: 0 is the beginning of the text, the others are its first sentences.
-    Piece(usize),
-    /// The contribution, or the log-odds, of a text's words as features, without any encoder that reads it.
-    Words,
-    /// The probability that a text takes no side.
-    Neither,
-    /// The log-odds of a prior probability.
-    Prior,
-    /// The constant of a model.
-    Bias,
-    /// The contribution of a feature to a model.
-    Feature(Name),
-    /// How much a value was changed to bring it within its bounds.
-    Bound,
+/// In a file it is the word (`"relevance"`), or an object of the word and the parameter (`{"channel":"bm25 ocr"}`).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub struct NumberId {
+    kind: Name,
+    parameter: Value,
 }
 
 impl NumberId {
-    /// The contribution of this channel.
-    pub fn channel(name: impl Into<Name>) -> Self {
-        NumberId::Channel(name.into())
+    /// The word ("channel").
+    pub fn kind(&self) -> &str {
+        &self.kind
     }
 
-    /// The contribution of this feature.
-    pub fn feature(name: impl Into<Name>) -> Self {
-        NumberId::Feature(name.into())
+    /// What tells this number apart from others of its kind; null if nothing does.
+    pub fn parameter(&self) -> &Value {
+        &self.parameter
     }
 
-    /// The name of the number, unless [`Explanation::named`] gives it another one.
-    fn name(&self) -> Name {
-        match self {
-            NumberId::Probability(Stance::Pro) => "P(pro)".into(),
-            NumberId::Probability(Stance::Con) => "P(con)".into(),
-            NumberId::About => "about the topic".into(),
-            NumberId::BothSides => "on both sides".into(),
-            NumberId::LikeliestStance => "stance of the texts".into(),
-            NumberId::CrawlRank => "smallest crawl rank".into(),
-            NumberId::Channel(name)
-            | NumberId::Signal(name)
-            | NumberId::Service(name)
-            | NumberId::Decision(name)
-            | NumberId::Feature(name) => name.clone(),
-            NumberId::OnTopic => "on topic, as the stance encoder reads the texts".into(),
-            NumberId::Base(Base::Reranked | Base::NearDuplicate) => {
-                "base of re-ranked documents".into()
-            }
-            NumberId::Base(Base::Compared) => "base of compared documents".into(),
-            NumberId::Proximity => "pairs of near terms".into(),
-            NumberId::Term { field, term } => match field {
-                Some(field) => format!("{field}: {term}").into(),
-                None => term.clone(),
-            },
-            NumberId::OtherTerms => "other words".into(),
-            NumberId::Length(fields) => format!("{}: length", fields.join("+")).into(),
-            NumberId::Search { number, .. } => format!("search {number}").into(),
-            NumberId::Neighbour(doc) => format!("neighbour of {doc}").into(),
-            NumberId::ObjectStance(stance) => format!("stance {stance}").into(),
-            NumberId::Piece(0) => "from the beginning".into(),
-            NumberId::Piece(_) => "sentence".into(),
-            NumberId::Balance => "stance".into(),
-            NumberId::Bound => "bounded by 0 and 1".into(),
-            _ => <&str>::from(self).into(),
-        }
+    /// The parameter, if it is a text ("bm25 ocr").
+    pub fn text(&self) -> Option<&str> {
+        self.parameter.as_str()
     }
 }
 
-/// The documents of one stage of re-ranking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Base {
-    /// Documents that were re-ranked.
-    Reranked,
-    /// Re-ranked near-duplicates of documents that are ranked before them.
-    NearDuplicate,
-    /// Documents that were compared with each other.
-    Compared,
+impl From<&'static str> for NumberId {
+    fn from(kind: &'static str) -> Self {
+        (kind, Value::Null).into()
+    }
+}
+
+impl<P: Into<Value>> From<(&'static str, P)> for NumberId {
+    fn from((kind, parameter): (&'static str, P)) -> Self {
+        let (kind, parameter) = (kind.into(), parameter.into());
+        NumberId { kind, parameter }
+    }
+}
+
+impl TryFrom<Value> for NumberId {
+    type Error = &'static str;
+
+    fn try_from(written: Value) -> Result<Self, Self::Error> {
+        let (kind, parameter) = match written {
+            Value::String(kind) => Some((kind, Value::Null)),
+            Value::Object(of) if of.len() == 1 => of.into_iter().find(|(_, of)| !of.is_null()),
+            _ => None,
+        }
+        .ok_or("an id is a word, or an object of a word and a parameter")?;
+        let kind = kind.into();
+        Ok(NumberId { kind, parameter })
+    }
+}
+
+impl Serialize for NumberId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.parameter {
+            Value::Null => serializer.serialize_str(&self.kind),
+            parameter => serializer.collect_map([(&self.kind, parameter)]),
+        }
+    }
 }
 
 /// A number from which a score was computed, or the score itself, with the numbers from which it follows.
@@ -193,19 +101,20 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// A number without parts.
-    pub fn new(id: NumberId, value: f64) -> Self {
-        Explanation {
-            name: id.name(),
-            id: Some(id),
+    /// A number without parts. Its name is the parameter of the id, if that is a text, or its word, unless [`Explanation::named`] gives it another one.
+    pub fn new(id: impl Into<NumberId>, value: f64) -> Self {
+        let unnamed = Explanation {
+            id: None,
+            name: Name::default(),
             value,
             how: String::new(),
             parts: Vec::new(),
-        }
+        };
+        unnamed.identified(id)
     }
 
     /// The sum of the parts, added up in their order.
-    pub fn sum(id: NumberId, parts: Vec<Explanation>) -> Self {
+    pub fn sum(id: impl Into<NumberId>, parts: Vec<Explanation>) -> Self {
         let value = parts.iter().map(Explanation::value).sum();
         Explanation::new(id, value)
             .with_how("sum")
@@ -230,9 +139,11 @@ impl Explanation {
     }
 
     /// Gives the number another id, and the name of that id. The value and the parts stay the same.
-    pub fn identified(self, id: NumberId) -> Self {
+    pub fn identified(self, id: impl Into<NumberId>) -> Self {
+        let id = id.into();
+        let text = id.text().map(|text| Name::from(text.to_owned()));
         Explanation {
-            name: id.name(),
+            name: text.unwrap_or_else(|| id.kind.clone()),
             id: Some(id),
             ..self
         }
@@ -293,21 +204,25 @@ impl Explanation {
     }
 
     /// Whether this number is what the id says.
-    pub fn is(&self, id: &NumberId) -> bool {
-        self.id.as_ref() == Some(id)
+    pub fn is(&self, id: impl Into<NumberId>) -> bool {
+        self.id.as_ref() == Some(&id.into())
     }
 
     /// The part with this id.
-    pub fn part(&self, id: &NumberId) -> Option<&Explanation> {
-        self.parts.iter().find(|part| part.is(id))
+    pub fn part(&self, id: impl Into<NumberId>) -> Option<&Explanation> {
+        let id = Some(id.into());
+        self.parts.iter().find(|part| part.id == id)
     }
 
     /// The first part with this id, at any depth.
-    pub fn find_mut(&mut self, id: &NumberId) -> Option<&mut Explanation> {
-        match self.parts.iter().position(|part| part.is(id)) {
-            Some(at) => self.parts.get_mut(at),
-            None => self.parts.iter_mut().find_map(|part| part.find_mut(id)),
+    pub fn find_mut(&mut self, id: impl Into<NumberId>) -> Option<&mut Explanation> {
+        fn find<'a>(of: &'a mut Explanation, id: &NumberId) -> Option<&'a mut Explanation> {
+            match of.parts.iter().position(|part| part.id() == Some(id)) {
+                Some(at) => of.parts.get_mut(at),
+                None => of.parts.iter_mut().find_map(|part| find(part, id)),
+            }
         }
+        find(self, &id.into())
     }
 }
 
@@ -335,8 +250,8 @@ mod tests {
 
     #[test]
     fn an_explanation_is_printed_as_an_indented_tree() {
-        let channel = Explanation::new(NumberId::channel("bm25 ocr"), 0.25);
-        let relevance = Explanation::sum(NumberId::Relevance, vec![channel]);
+        let channel = Explanation::new(("channel", "bm25 ocr"), 0.25);
+        let relevance = Explanation::sum("relevance", vec![channel]);
         assert_eq!(
             relevance.to_string(),
             "relevance 0.2500 (sum)\n  bm25 ocr 0.2500"
@@ -349,35 +264,25 @@ mod tests {
 
     #[test]
     fn ids_are_words_or_objects_of_a_word_and_a_parameter() {
-        let channel = Explanation::new(NumberId::channel("bm25 ocr"), 0.25);
-        let relevance = Explanation::sum(NumberId::Relevance, vec![channel]);
+        let channel = Explanation::new(("channel", "bm25 ocr"), 0.25);
+        let relevance = Explanation::sum("relevance", vec![channel]);
         assert_eq!(
             json(&relevance),
             r#"{"id":"relevance","name":"relevance","value":0.25,"how":"sum","parts":[{"id":{"channel":"bm25 ocr"},"name":"bm25 ocr","value":0.25}]}"#
         );
-        let term = NumberId::Term {
-            field: Some("title".into()),
-            term: "zoo".into(),
-        };
-        let search = NumberId::Search {
-            number: 2,
-            weight: 1.0,
-            rank: Some(3),
-        };
-        for (id, written) in [
-            (
-                NumberId::Probability(Stance::Pro),
-                r#"{"probability":"PRO"}"#,
-            ),
-            (
-                NumberId::Base(Base::NearDuplicate),
-                r#"{"base":"near-duplicate"}"#,
-            ),
-            (term, r#"{"term":{"field":"title","term":"zoo"}}"#),
-            (search, r#"{"search":{"number":2,"weight":1.0,"rank":3}}"#),
+        for written in [
+            r#""of another program""#,
+            r#"{"probability":"PRO"}"#,
+            r#"{"piece":0}"#,
+            r#"{"length":["title","body"]}"#,
+            r#"{"term":{"field":"title","term":"zoo"}}"#,
+            r#"{"search":{"number":2,"weight":1.0,"rank":3}}"#,
         ] {
+            let id: NumberId = serde_json::from_str(written).unwrap();
             assert_eq!(serde_json::to_string(&id).unwrap(), written);
-            assert_eq!(serde_json::from_str::<NumberId>(written).unwrap(), id);
+        }
+        for damaged in ["1", "null", "[]", "{}", r#"{"a":null}"#, r#"{"a":1,"b":2}"#] {
+            assert!(serde_json::from_str::<NumberId>(damaged).is_err());
         }
     }
 
@@ -386,17 +291,14 @@ mod tests {
         let text = r#"{"name":"relevance","value":0.5,"parts":[{"name":"bm25 ocr","value":0.5}]}"#;
         let old: Explanation = serde_json::from_str(text).unwrap();
         assert_eq!((old.id(), json(&old).as_str()), (None, text));
-        assert!(old.part(&NumberId::channel("bm25 ocr")).is_none());
-        let unknown = r#"{"id":"no such number","name":"relevance","value":0.5}"#;
-        assert!(serde_json::from_str::<Explanation>(unknown).is_err());
+        assert!(old.part(("channel", "bm25 ocr")).is_none());
     }
 
     #[test]
     fn a_part_is_found_at_its_highest_place() {
-        let leaf = |id: NumberId, value| Explanation::new(id, value);
-        let deep = leaf(NumberId::Quality, 0.0).with_parts(vec![leaf(NumberId::Dense, 1.0)]);
-        let mut tree = Explanation::sum(NumberId::Score, vec![deep, leaf(NumberId::Dense, 2.0)]);
-        assert_eq!(tree.find_mut(&NumberId::Dense).unwrap().value(), 2.0);
-        assert!(tree.find_mut(&NumberId::Trees).is_none());
+        let deep = Explanation::sum("quality", vec![Explanation::new("dense", 1.0)]);
+        let mut tree = Explanation::sum("score", vec![deep, Explanation::new("dense", 2.0)]);
+        assert_eq!(tree.find_mut("dense").unwrap().value(), 2.0);
+        assert!(tree.find_mut("trees").is_none());
     }
 }

@@ -80,7 +80,7 @@ pub use error::{Error, LineError};
 pub use escape::{Escaped, escaped, escaped_lines};
 pub use evaluate::{Detail, JudgedBy, RunEvaluation, evaluate, evaluate_by};
 #[doc(inline)]
-pub use explanation::{Base, Explanation, Name, NumberId};
+pub use explanation::{Explanation, Name, NumberId};
 pub use id::{DocId, TopicId};
 pub use stance::{ObjectStance, Stance};
 pub use values::MeasureValues;

@@ -232,15 +232,14 @@ impl Bar {
 
 #[cfg(test)]
 mod tests {
-    use riposte_eval::{NumberId, Stance};
     use serde_json::json;
 
     use super::*;
 
     #[test]
     fn bars_share_a_scale_with_the_rows_beside_them() {
-        let feature = |value| Explanation::new(NumberId::feature("length"), value);
-        let of = Explanation::sum(NumberId::Score, vec![feature(2.0), feature(-1.0)]);
+        let feature = |value| Explanation::new(("feature", "length"), value);
+        let of = Explanation::sum("score", vec![feature(2.0), feature(-1.0)]);
         let row = ExplanationRow::new(&of);
         let bars: Vec<_> = row.rows.iter().flat_map(|row| &row.bar).collect();
         assert_eq!((bars[0].x.as_str(), bars[0].width.as_str()), ("50", "50"));
@@ -251,10 +250,10 @@ mod tests {
     #[test]
     fn what_two_explanations_share_is_shown_once() {
         let side = |stance: f64| {
-            let bm25 = Explanation::new(NumberId::channel("bm25 ocr"), 0.5);
-            let relevance = Explanation::sum(NumberId::Relevance, vec![bm25]);
-            let probability = Explanation::new(NumberId::Probability(Stance::Pro), stance);
-            Explanation::sum(NumberId::Score, vec![relevance, probability])
+            let bm25 = Explanation::new(("channel", "bm25 ocr"), 0.5);
+            let relevance = Explanation::sum("relevance", vec![bm25]);
+            let probability = Explanation::new(("probability", "PRO"), stance);
+            Explanation::sum("score", vec![relevance, probability])
         };
         let row = ExplanationRow::without_repeats(&side(0.2), &side(0.8));
         assert_eq!(row.rows[0].how, "the same as above");
@@ -266,12 +265,12 @@ mod tests {
     #[test]
     fn a_tree_in_json_has_the_same_rows() {
         let part =
-            |name, value, how: &str| Explanation::new(NumberId::feature(name), value).with_how(how);
+            |name, value, how: &str| Explanation::new(("feature", name), value).with_how(how);
         let parts = vec![
             part("bm25 <ocr>", 2.0, ""),
             part("length", -1.0, "weight -0.5 × 2"),
         ];
-        let of = Explanation::sum(NumberId::Score, parts);
+        let of = Explanation::sum("score", parts);
         let html = ExplanationRow::new(&of).render().unwrap();
         let of_json = ExplanationRow::of_json(&json!(of));
         assert_eq!(of_json[0].render().unwrap(), html);

@@ -6,11 +6,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use riposte::collection::images::GivenTexts;
 use riposte::evidence::sentiment::Vader;
-use riposte::evidence::{PartValue, TextPart, ocr_text, picture};
+use riposte::evidence::{
+    Evidence, PageEvidence, PartValue, TextPart, VaderValence, ocr_text, picture,
+};
 use riposte::index::analyzer::Analyzer;
-use riposte::index::images::{ImageEvidence, text_box, text_map};
+use riposte::index::images::ImageEvidence;
 use riposte::recipes::image_approach::ImageApproach;
 use riposte::systems::aramis::layers::DenseLayer;
 use riposte::systems::aramis::networks::{
@@ -192,25 +193,24 @@ fn image_of(tweet: &Tweet) -> Result<ImageEvidence> {
     let sentiment = |page: &str, part, text: &str| PartValue {
         page: page.to_owned(),
         part,
-        value: vader.compound(text),
+        value: VaderValence(vader.compound(text)),
     };
+    let mut evidence = Evidence::of(DocId(tweet.image.display().to_string()));
+    evidence.put(vec![
+        sentiment("tweet", TextPart::Near, &near),
+        sentiment("", TextPart::Ocr, &ocr),
+    ]);
+    evidence.put(tweet.lines.clone());
+    evidence.put(picture);
+    evidence.put(vec![PageEvidence {
+        id: "tweet".to_owned(),
+        ..PageEvidence::default()
+    }]);
     Ok(ImageEvidence {
-        given: GivenTexts::default(),
-        id: DocId(tweet.image.display().to_string()),
-        vader: vec![
-            sentiment("tweet", TextPart::Near, &near),
-            sentiment("", TextPart::Ocr, &ocr),
-        ],
-        text_box: text_box(&picture, &tweet.lines),
-        text_map: text_map(&picture, &tweet.lines),
+        evidence,
         ocr_text: ocr,
-        ocr_lines: Some(tweet.lines.clone()),
+        was_read: true,
         near_text: near,
-        picture: Some(picture),
-        first_page: "tweet".to_owned(),
-        clip: None,
-        sentences: Vec::new(),
-        afinn: Vec::new(),
     })
 }
 

@@ -9,9 +9,10 @@ use anyhow::{Context, Result, bail, ensure};
 use riposte::collection::images::ImageCollection;
 use riposte::collection::read_topics;
 use riposte::evidence::ocr::OcrLine;
+use riposte::evidence::picture::{self, PictureStatistics};
 use riposte::evidence::sentence::Sentences;
 use riposte::evidence::store::Store;
-use riposte::evidence::{TextPart, ocr_text, picture};
+use riposte::evidence::{SentenceVector, TextPart, ocr_text};
 use riposte::index::images::ImageEvidence;
 use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
 use riposte::lazy::Lazy;
@@ -382,7 +383,7 @@ pub fn judged_sample(data: &Path, evidence: &Path) -> Result<Vec<Judged>> {
                 continue;
             };
             let is = |stance| grades.stance(stance).is_some_and(|grade| grade > 0);
-            if let Some(image) = ImageEvidence::read(&store, &entry.id, &[])? {
+            if let Some(image) = ImageEvidence::read(&store, &entry.id, CHANNELS)? {
                 found.push(Judged {
                     topic: topic.clone(),
                     image,
@@ -407,18 +408,18 @@ fn sample(inputs: &Inputs, reading: &mut Reading) -> Result<Vec<Row>> {
         let likeness = reading.sides(&question)?;
         for Judged { image, sides, .. } in of_topic.iter().filter(|j| j.on_topic) {
             let whole = image.ocr_text.replace('\n', " ");
-            let lines = image.ocr_lines.as_deref().unwrap_or_default();
+            let lines = image.ocr_lines().unwrap_or_default();
             let text = ocr_text(&of_picture(lines)).replace('\n', " ");
             let around = clauses(&image.near_text);
             let stances = reading.stances(&question.claim, &[&text, &around])?;
             let like = |part| {
-                let likeness = likeness.likeness(image.vectors_of(part));
+                let vectors = image.evidence.of_part(part);
+                let vectors = vectors.map(|SentenceVector(vector)| vector.as_slice());
+                let likeness = likeness.likeness(vectors);
                 likeness.map_or(0.0, |l| l.difference())
             };
-            let photograph = image
-                .picture
-                .as_ref()
-                .map_or(1.0, |p| f64::from(p.photograph));
+            let picture = image.evidence.get::<PictureStatistics>();
+            let photograph = picture.map_or(1.0, |p| f64::from(p.photograph));
             rows.push(Row {
                 group: topic.id.0.clone(),
                 stance: vec![

@@ -8,6 +8,7 @@ use riposte_eval::edition::{self, EDITIONS, Edition};
 
 use riposte::collection::task::Task;
 use riposte::datasets::DatasetCatalogue;
+use riposte::evidence::Channel;
 use riposte::judge::reproduce;
 use riposte::recipes::approaches;
 use riposte::recipes::channels::CHANNELS;
@@ -111,14 +112,14 @@ fn of_models() -> Result<Vec<Values>> {
         Values::of(None, arg, meant.map(|of| of.name.clone()))
     };
     let channels = CHANNELS.iter().map(|channel| channel.name().to_owned());
-    Ok(vec![
+    let mut known = vec![
         Values::of("fetch", "names", words.chain(["all".to_owned()])),
         Values::of("remove", "removed", entries().map(|of| of.name.clone())),
-        with_role("ocr", "ocr"),
-        with_role("clip", "clip"),
-        with_role("image_text", "clip"),
-        with_role("sentence", "sentence"),
         with_role("cross", "cross"),
         Values::of(None, "require", channels),
-    ])
+    ];
+    let of_channel =
+        |channel: &&dyn Channel| Some(with_role(channel.name(), channel.role()?.word()));
+    known.extend(CHANNELS.iter().filter_map(of_channel));
+    Ok(known)
 }

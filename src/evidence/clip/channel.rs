@@ -5,26 +5,24 @@ use rusqlite::Row;
 
 use super::{Clip, Pixels};
 use crate::device;
-use crate::evidence::Evidence;
 use crate::evidence::channel::{
     self, Channel, Extractor, NewExtractor, Precision, PutRow, WaitingDocument,
 };
 use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::Vector;
 use crate::evidence::table::{EvidenceTable, blob_of, vector_of};
+use crate::evidence::{ChannelValue, Evidence};
 use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, ModelRole};
 use riposte_nn::transformer::EncoderBackend;
 
 /// The vector of each image by the first model.
-pub(crate) static CLIP: EvidenceTable =
-    EvidenceTable::new("clip", 0, &[(Vector, "vector")]).with_large_rows();
+static CLIP: EvidenceTable = EvidenceTable::new("clip", 0, &[(Vector, "vector")]).with_large_rows();
 
 /// The vector of each image by the second model.
-pub(crate) static IMAGE_TEXT: EvidenceTable =
-    EvidenceTable::new("image_text", 0, &[(Vector, "vector")])
-        .with_large_rows()
-        .added_later();
+static IMAGE_TEXT: EvidenceTable = EvidenceTable::new("image_text", 0, &[(Vector, "vector")])
+    .with_large_rows()
+    .added_later();
 
 /// One of the two image-text models of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +34,9 @@ pub enum Slot {
 }
 
 impl Slot {
+    /// Both, in their order.
+    pub const ALL: [Slot; 2] = [Slot::First, Slot::Second];
+
     /// The name of the channel. The names of its signals begin with it.
     pub fn channel(self) -> &'static str {
         match self {
@@ -45,11 +46,28 @@ impl Slot {
     }
 
     /// The table of the vectors.
-    pub(crate) fn table(self) -> &'static EvidenceTable {
+    fn table(self) -> &'static EvidenceTable {
         match self {
             Slot::First => &CLIP,
             Slot::Second => &IMAGE_TEXT,
         }
+    }
+}
+
+/// The vectors of an image by the models, of unit length, in the order of the [`Slot`]s.
+#[derive(Debug, Default)]
+pub struct ImageVectors(pub [Option<Vec<f32>>; 2]);
+
+impl ChannelValue for ImageVectors {}
+
+impl Evidence {
+    /// The vector of the image by a model.
+    pub fn image_vector(&self, model: Slot) -> Option<&[f32]> {
+        self.get::<ImageVectors>()?.0[model as usize].as_deref()
+    }
+
+    fn image_vector_mut(&mut self, model: Slot) -> &mut Option<Vec<f32>> {
+        &mut self.get_mut::<ImageVectors>().0[model as usize]
     }
 }
 
@@ -70,6 +88,17 @@ impl Channel for ImageTextVectors {
 
     fn role(&self) -> Option<ModelRole> {
         Some(ModelRole::Clip)
+    }
+
+    fn option(&self) -> Option<&'static str> {
+        Some(match self.0 {
+            Slot::First => {
+                "CLIP model, such as clip-vit-base-patch32. By default the first that is installed"
+            }
+            Slot::Second => {
+                "Second model of images and texts, beside the one of --clip: another model of the same kind. Approaches can weight the signals \"image-text topic\" and \"image-text title\". By default none"
+            }
+        })
     }
 
     fn only_if_named(&self) -> bool {
@@ -102,14 +131,14 @@ impl Channel for ImageTextVectors {
     }
 
     fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
-        match &evidence.image_vectors[self.0 as usize] {
+        match evidence.image_vector(self.0) {
             Some(vector) => put(self.0.table(), &[&blob_of(vector)]),
             None => Ok(()),
         }
     }
 
     fn read(&self, _: &EvidenceTable, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
-        evidence.image_vectors[self.0 as usize] = Some(vector_of(row.get_ref(1)?.as_blob()?)?);
+        *evidence.image_vector_mut(self.0) = Some(vector_of(row.get_ref(1)?.as_blob()?)?);
         Ok(())
     }
 }
@@ -127,7 +156,6 @@ impl Extractor for ImageTextModel {
     }
 
     fn compute(&self, document: &mut DocumentInWork) -> Result<()> {
-        document.evidence.image_vectors[self.slot as usize] = None;
         if let Some(image) = document.image() {
             let pixels = self.model.get()?.preprocess(&image.picture.image);
             document.later = Some(Box::new(pixels));
@@ -147,7 +175,7 @@ impl Extractor for ImageTextModel {
         let vectors = model.embed_images(&batch);
         let vectors = vectors.with_context(|| format!("{name} failed on a batch of images"))?;
         for (record, vector) in records.into_iter().zip(vectors) {
-            record.evidence.image_vectors[self.slot as usize] = Some(vector);
+            *record.evidence.image_vector_mut(self.slot) = Some(vector);
             if let Some(made) = record.made.get_mut(name) {
                 let backend =
                     channel::ChannelBackend::of_transformer(model.runtime, model.numeric());

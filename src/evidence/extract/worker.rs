@@ -19,7 +19,6 @@ use crate::evidence::channel::{Channel, NewEvidence, Provenance};
 use crate::evidence::clock::Clock;
 use crate::evidence::document::{DocumentInWork, ImageFile};
 use crate::evidence::store::{AtWork, Store, StoreFile, StoredDocument};
-use crate::evidence::table::EvidenceTable;
 
 /// The indices of documents whose evidence is stored, by the digests of their images.
 pub(super) type KnownImages = Mutex<HashMap<Digest, usize>>;
@@ -190,9 +189,9 @@ impl<'a> Worker<'a> {
         let mut evidence = None;
         if held.is_some() {
             let all = self.tools.channels.iter();
-            let lacking = all.filter(|channel| missing.contains_key(channel.name()));
-            let left_out: Vec<&EvidenceTable> = lacking.flat_map(|c| c.tables()).copied().collect();
-            evidence = self.store()?.read_without(&entry.id, &left_out)?;
+            let known = all.filter(|channel| !missing.contains_key(channel.name()));
+            let known: Vec<&dyn Channel> = known.copied().collect();
+            evidence = self.store()?.read_by(&entry.id, &known)?;
         }
         let record = NewEvidence {
             fingerprint: listing.fingerprint.clone(),
@@ -202,10 +201,7 @@ impl<'a> Worker<'a> {
         let document = DocumentInWork {
             entry,
             listing,
-            evidence: evidence.unwrap_or_else(|| Evidence {
-                id: entry.id.clone(),
-                ..Evidence::default()
-            }),
+            evidence: evidence.unwrap_or_else(|| Evidence::of(entry.id.clone())),
             faults: Vec::new(),
             backend: None,
             later: None,

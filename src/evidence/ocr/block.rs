@@ -52,6 +52,12 @@ pub fn texts(lines: &[OcrLine]) -> Vec<String> {
     blocks(lines).map(|block| block.text()).collect()
 }
 
+/// The texts of the lines, separated by line breaks. Words that are broken at the end of a line are joined
+/// ([`TextBlock::text`]).
+pub fn ocr_text(lines: &[OcrLine]) -> String {
+    texts(lines).join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,16 +4,27 @@ use anyhow::{Context, Result, bail};
 use riposte_nn::conv::NumericMode;
 use rusqlite::{Row, ToSql};
 
-use super::{OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader, backend, blocks};
+use super::{
+    OCR_BLOCK, OCR_LINE, OcrLine, OcrsReader, PpOcr, Script, TextReader, backend, blocks, ocr_text,
+};
 use crate::collection::{Fault, FaultKind};
 use crate::evidence::channel::{
     Channel, ChannelBackend, Extractor, NewExtractor, Precision, PutRow,
 };
 use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::EvidenceTable;
-use crate::evidence::{Evidence, guarded};
+use crate::evidence::{ChannelValue, Evidence, guarded};
 use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, ModelRole};
+
+impl ChannelValue for Vec<OcrLine> {}
+
+impl Evidence {
+    /// The text in the image, one line per line.
+    pub fn ocr_text(&self) -> String {
+        ocr_text(self.list())
+    }
+}
 
 /// The channel of the text in an image.
 pub struct Ocr;
@@ -57,14 +68,14 @@ impl Channel for Ocr {
     }
 
     fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
-        for (number, line) in (0i64..).zip(&evidence.ocr) {
+        for (number, line) in (0i64..).zip(evidence.list::<OcrLine>()) {
             let [a, b, c, d] = &line.corners;
             let read: [&dyn ToSql; 3] = [&number, &line.text, &line.confidence];
             let corners: [&dyn ToSql; 8] = [&a.0, &a.1, &b.0, &b.1, &c.0, &c.1, &d.0, &d.1];
             put(&OCR_LINE, &[&read[..], &corners].concat())?;
         }
         let mut first = 0i64;
-        for (number, block) in (0i64..).zip(blocks(&evidence.ocr)) {
+        for (number, block) in (0i64..).zip(blocks(evidence.list())) {
             put(&OCR_BLOCK, &[&number, &first])?;
             first += block.lines.len() as i64;
         }
@@ -77,7 +88,7 @@ impl Channel for Ocr {
         row: &Row,
         evidence: &mut Evidence,
     ) -> rusqlite::Result<()> {
-        let lines = &mut evidence.ocr;
+        let lines = evidence.get_mut::<Vec<OcrLine>>();
         if table.name == OCR_LINE.name {
             // an earlier build may have stored lines without blocks; then each line is a block
             lines.push(OcrLine {
@@ -110,10 +121,9 @@ impl Extractor for Lazy<Box<dyn TextReader>> {
         let image = document.image();
         let reader = self.get()?;
         document.backend = backend_of(&**reader);
-        document.evidence.ocr.clear();
         if let Some(image) = image {
             match guarded(|| reader.read(&image.picture.image)) {
-                Ok(lines) => document.evidence.ocr = lines,
+                Ok(lines) => document.evidence.put(lines),
                 Err(error) => {
                     let what = format!("its text could not be read: {error:#}");
                     let mut fault = Fault::in_file(FaultKind::Model, &image.path, what);

@@ -19,7 +19,7 @@ mod ppocr;
 mod samples;
 mod script;
 
-pub use block::{TextBlock, blocks, texts};
+pub use block::{TextBlock, blocks, ocr_text, texts};
 pub use channel::Ocr;
 pub(crate) use channel::load;
 pub use engine::OcrsReader;

@@ -9,13 +9,20 @@ use crate::evidence::channel::{self, Channel, Extractor, NewExtractor, Precision
 use crate::evidence::document::DocumentInWork;
 use crate::evidence::table::ColumnType::{Text, Vector};
 use crate::evidence::table::{EvidenceTable, blob_of, vector_of};
-use crate::evidence::{Evidence, TextPart, read_part, texts};
+use crate::evidence::{ChannelValue, Evidence, PartValue, TextPart, read_part, texts};
 use crate::lazy::Lazy;
 use crate::weights::{CheckedModel, ModelRole};
 
 /// The vectors of a document's texts.
-pub(crate) static SENTENCE: EvidenceTable =
+static SENTENCE: EvidenceTable =
     EvidenceTable::new("sentence", 2, &[(Text, "page part"), (Vector, "vector")]).with_large_rows();
+
+/// The embedding of a text, of unit length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SentenceVector(pub Vec<f32>);
+
+/// Of the text in the image, the titles, the words around the image and, if the collection gives texts, of these and the pages' main texts.
+impl ChannelValue for Vec<PartValue<SentenceVector>> {}
 
 /// The channel of the embeddings of a document's texts.
 pub struct SentenceVectors;
@@ -47,18 +54,18 @@ impl Channel for SentenceVectors {
     }
 
     fn rows(&self, evidence: &Evidence, put: &mut PutRow) -> rusqlite::Result<()> {
-        for s in &evidence.sentences {
+        for s in evidence.list::<PartValue<SentenceVector>>() {
             put(
                 &SENTENCE,
-                &[&s.page, &<&str>::from(s.part), &blob_of(&s.value)],
+                &[&s.page, &<&str>::from(s.part), &blob_of(&s.value.0)],
             )?;
         }
         Ok(())
     }
 
     fn read(&self, _: &EvidenceTable, row: &Row, evidence: &mut Evidence) -> rusqlite::Result<()> {
-        let value = || vector_of(row.get_ref(3)?.as_blob()?);
-        read_part(row, value, &mut evidence.sentences)
+        let value = || Ok(SentenceVector(vector_of(row.get_ref(3)?.as_blob()?)?));
+        read_part(row, value, evidence)
     }
 }
 
@@ -78,8 +85,8 @@ impl Extractor for Lazy<Sentences> {
         let vectors = document.pool.install(|| model.embed(&values));
         let vectors = vectors.context("the sentence encoder failed")?;
         let values = texts.into_iter().zip(vectors);
-        let values = values.map(|(text, value)| text.with(value));
-        document.evidence.sentences = values.collect();
+        let values = values.map(|(text, value)| text.with(SentenceVector(value)));
+        document.evidence.put(values.collect::<Vec<_>>());
         document.backend = Some(channel::ChannelBackend::of_transformer(
             model.runtime,
             model.numeric(),

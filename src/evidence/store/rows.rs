@@ -10,9 +10,9 @@ use super::checksum::{self, AllSums};
 use super::tables;
 use crate::collection::images::FileState;
 use crate::collection::{Fault, FaultKind};
+use crate::evidence::Evidence;
 use crate::evidence::channel::{Channel, Channels, NewEvidence, Provenance};
 use crate::evidence::table::EvidenceTable;
-use crate::evidence::{Evidence, ocr, page};
 
 /// Whether the store has the document.
 pub(super) fn is_stored(c: &Connection, document: &str) -> rusqlite::Result<bool> {
@@ -123,12 +123,12 @@ fn write_made(c: &Connection, id: &str, channel: &str, made: &Provenance) -> rus
     Ok(())
 }
 
-/// Reads the evidence of a document, apart from the tables `left_out`; `None` if the store does not have the document.
+/// Reads the evidence of a document by these channels; `None` if the store does not have the document. See [`read_channels`].
 pub(super) fn read_document(
     c: &Connection,
-    channels: Channels,
+    channels: &[&dyn Channel],
     id: &DocId,
-    left_out: &[&EvidenceTable],
+    with_seldom_read: bool,
 ) -> Result<Option<Evidence>> {
     let key = id.0.as_str();
     let mut url: Option<String> = None;
@@ -138,57 +138,52 @@ pub(super) fn read_document(
         Ok(())
     })?;
     let Some(url) = url else { return Ok(None) };
-    let mut evidence = Evidence {
-        id: id.clone(),
-        url,
-        ..Evidence::default()
-    };
-    for channel in channels {
-        read_channel(c, &sums, *channel, id, left_out, &mut evidence)?;
-    }
+    let mut evidence = Evidence::of(id.clone());
+    evidence.url = url;
+    let all = std::slice::from_mut(&mut evidence);
+    read_channels(c, &sums, channels, &[id], with_seldom_read, all)?;
     Ok(Some(evidence))
 }
 
-/// Reads the words of documents that are stored one after another, in the order of their ids, without crawl ranks.
-pub(super) fn read_words(c: &Connection, ids: &[&DocId]) -> Result<Vec<Evidence>> {
+/// Reads the evidence of documents that are stored one after another, in the order of their ids, without tables that are seldom read.
+pub(super) fn read_neighbours(
+    c: &Connection,
+    channels: &[&dyn Channel],
+    ids: &[&DocId],
+) -> Result<Vec<Evidence>> {
     let mut all: Vec<Evidence> = ids.iter().map(|_| Evidence::default()).collect();
+    if let (Some(first), Some(last)) = (ids.first(), ids.last()) {
+        let sums = AllSums::read(c, (&first.0, &last.0))?;
+        read_channels(c, &sums, channels, ids, false, &mut all)?;
+    }
+    Ok(all)
+}
+
+/// Adds what these channels have of documents to their evidence, which is in the order of `ids`. Tables that are seldom read are left out unless
+/// they are wanted.
+pub(super) fn read_channels(
+    c: &Connection,
+    sums: &AllSums,
+    channels: &[&dyn Channel],
+    ids: &[&DocId],
+    with_seldom_read: bool,
+    evidence: &mut [Evidence],
+) -> Result<()> {
     let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
-        return Ok(all);
+        return Ok(());
     };
-    let range = (first.0.as_str(), last.0.as_str());
-    let sums = AllSums::read(c, range)?;
-    let channels: [&dyn Channel; 2] = [&page::Pages, &ocr::Ocr];
     for channel in channels {
         let tables = channel.tables().iter();
-        for table in tables.filter(|table| table.name != page::CRAWL_RANK.name) {
-            checksum::read_with(c, &sums, table, range, |row| {
+        for table in tables.filter(|table| with_seldom_read || !table.is_seldom_read) {
+            checksum::read_with(c, sums, table, (&first.0, &last.0), |row| {
                 let id = row.get_ref(0)?.as_str()?;
                 let at = ids.binary_search_by(|known| known.0.as_str().cmp(id));
-                match at.ok().and_then(|at| all.get_mut(at)) {
+                match at.ok().and_then(|at| evidence.get_mut(at)) {
                     Some(evidence) => channel.read(table, row, evidence),
                     None => Ok(()),
                 }
             })?;
         }
-    }
-    Ok(all)
-}
-
-/// Adds a channel of a document to its evidence.
-pub(super) fn read_channel(
-    c: &Connection,
-    sums: &AllSums,
-    channel: &dyn Channel,
-    id: &DocId,
-    left_out: &[&EvidenceTable],
-    evidence: &mut Evidence,
-) -> Result<()> {
-    let key = id.0.as_str();
-    let is_wanted = |table: &EvidenceTable| !left_out.iter().any(|other| other.name == table.name);
-    for table in channel.tables().iter().filter(|table| is_wanted(table)) {
-        checksum::read_with(c, sums, table, (key, key), |row| {
-            channel.read(table, row, evidence)
-        })?;
     }
     Ok(())
 }

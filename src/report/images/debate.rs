@@ -16,6 +16,7 @@ use super::view::{LikeView, SheetView, class};
 use crate::answer::marker::Marker;
 use crate::answer::question;
 use crate::debate::sheet::{DebateImage, DebateSheet, ILLUSTRATES};
+use crate::score::stance::probability;
 
 /// The debate sheet of a topic, if the run has one. `shown` are the arguments that the topic's page shows. `page` has the images of the topic; `None`
 /// for a run of arguments.
@@ -118,7 +119,7 @@ impl PageBuilder<'_> {
 
     fn sheet_image(&self, of: &DebateImage) -> Image {
         let explained = self.plan.explained.get(&of.image);
-        let [pro, con] = Stance::BOTH.map(|stance| explained?.probability(stance));
+        let [pro, con] = Stance::BOTH.map(|stance| probability(explained?, stance));
         let like = of.like.as_ref().filter(|like| like.illustrates());
         Image {
             list: of.list,

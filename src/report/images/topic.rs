@@ -20,8 +20,11 @@ use super::view::{
 };
 use super::{CandidateRanks, ImageReportData, LOOK_ALIKES, LookAlike, LookAlikes, TopicPlan};
 use crate::answer::marker::Marker;
+use crate::evidence::ocr::OcrLine;
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::presence_of;
+use crate::score::relevance;
+use crate::score::stance::probability;
 use crate::topic::question::{self, TopicParts};
 
 /// The maximum number of pages shown for an image.
@@ -270,7 +273,7 @@ impl<'a> PageBuilder<'a> {
     /// The bar of P(pro) and P(con), if the explanation has them.
     fn lean(&self, id: &DocId) -> Option<StanceBar> {
         let explained = self.plan.explained.get(id)?;
-        let [pro, con] = Stance::BOTH.map(|stance| explained.probability(stance));
+        let [pro, con] = Stance::BOTH.map(|stance| probability(explained, stance));
         Some(StanceBar::of(pro?, con?))
     }
 
@@ -335,7 +338,7 @@ impl<'a> PageBuilder<'a> {
     }
 
     fn first_page(&self, id: &DocId) -> Option<&PageEvidence> {
-        self.evidence.get(id)?.pages.first()
+        self.evidence.get(id)?.list().first()
     }
 
     fn caption(&self, id: &DocId) -> String {
@@ -362,8 +365,8 @@ impl<'a> PageBuilder<'a> {
         let stance = self.lines(id).first().map(|line| line.stance);
         let pictures = self.pictures.get(id);
         let evidence = self.evidence.get(id);
-        let line_count = evidence.map_or(0, |evidence| evidence.ocr.len());
-        let pages = evidence.map_or(&[][..], |e| &e.pages);
+        let line_count = evidence.map_or(0, |evidence| evidence.list::<OcrLine>().len());
+        let pages = evidence.map_or(&[][..], Evidence::list::<PageEvidence>);
         let url = evidence.map_or("", |evidence| &evidence.url);
         let (gauges, formula, rows) = self.explanation(id, stance);
         let look_alikes = self.look_alikes.get(id).into_iter().flatten();
@@ -452,8 +455,8 @@ impl<'a> PageBuilder<'a> {
                 None => ExplanationRow::new(&titled(score, other)),
             });
             let is_new = |part: &&Explanation| {
-                let above = first.zip(part.id());
-                above.is_none_or(|(first, id)| first.part(id).is_none())
+                let mut above = first.into_iter().flat_map(Explanation::parts);
+                part.id().is_none() || above.all(|above| above.id() != part.id())
             };
             gauges.extend(score.parts().iter().filter(is_new).filter_map(gauge));
         }
@@ -471,8 +474,8 @@ impl<'a> PageBuilder<'a> {
         let mut explained: Vec<_> = self.plan.explained.values().collect();
         explained.sort_by_key(|c| &c.image);
         let candidates = explained.into_iter().filter_map(|candidate| {
-            let relevance = candidate.relevance()?;
-            let [pro, con] = Stance::BOTH.map(|stance| candidate.probability(stance));
+            let relevance = relevance(candidate)?;
+            let [pro, con] = Stance::BOTH.map(|stance| probability(candidate, stance));
             let lean = pro? - con?;
             let id = &candidate.image;
             let lines = self.lines(id);

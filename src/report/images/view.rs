@@ -1,6 +1,6 @@
 //! The data of the templates for an image topic.
 
-use riposte_eval::{Explanation, NumberId, Stance};
+use riposte_eval::{Explanation, Stance};
 use riposte_page::words::{shortened, three_decimals};
 use riposte_page::{DebateView, ExplanationRow, MarkedSpan, StanceBar, WebAddress};
 
@@ -9,8 +9,10 @@ use super::super::chart::Scatter;
 use super::super::pictures::PictureSource;
 use crate::answer::marker::Marker;
 use crate::evidence::ocr::{self, OcrLine};
+use crate::evidence::picture::PictureStatistics;
 use crate::evidence::{Evidence, PageEvidence};
 use crate::score::presence::padding;
+use crate::score::stance::PROBABILITY;
 
 /// A small picture in the table of topics.
 pub(crate) struct Thumbnail {
@@ -223,8 +225,9 @@ pub(super) fn gauge(part: &Explanation) -> Option<Gauge> {
         note: "",
         value: three_decimals(part.value()),
         width: format!("{:.1}", 100.0 * part.value().clamp(0.0, 1.0)),
-        class: match id {
-            NumberId::Probability(stance) => class(*stance),
+        class: match (id.kind(), id.text()) {
+            (PROBABILITY, Some("PRO")) => "pro",
+            (PROBABILITY, Some("CON")) => "con",
             _ => "plain",
         },
     })
@@ -232,7 +235,8 @@ pub(super) fn gauge(part: &Explanation) -> Option<Gauge> {
 
 /// The blocks of the lines of text that are shown of an image.
 pub(super) fn blocks_of(evidence: &Evidence, marker: &mut Marker) -> Vec<BlockView> {
-    let shown = evidence.ocr.get(..LINES).unwrap_or(&evidence.ocr);
+    let all = evidence.list::<OcrLine>();
+    let shown = all.get(..LINES).unwrap_or(all);
     let mut number = 0;
     ocr::blocks(shown)
         .map(|block| {
@@ -300,7 +304,7 @@ pub(super) fn page_view(page: &PageEvidence, marker: &mut Marker) -> PageView {
 
 /// The size and kind of an image, in words.
 pub(super) fn facts(evidence: &Evidence) -> Vec<String> {
-    let Some(picture) = &evidence.picture else {
+    let Some(picture) = evidence.get::<PictureStatistics>() else {
         return Vec::new();
     };
     vec![

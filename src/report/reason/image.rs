@@ -5,9 +5,13 @@ use riposte_eval::{Explanation, NumberId, Stance};
 use riposte_page::words::three_decimals;
 
 use super::super::words::{joined, ordinal};
+use crate::images::opinions::LIKELIEST_STANCE;
+use crate::images::texts::ON_TOPIC;
 use crate::recipes::channels::SignalKey;
 use crate::score::select::LIST_LENGTH;
-use crate::score::stance::{self, StanceSource, decided};
+use crate::score::side::{BOTH_SIDES, SIDE};
+use crate::score::stance::{self, PROBABILITY, SIGNAL, StanceSource, decided};
+use crate::score::{self, CHANNEL};
 
 /// A source is named beside the first one if it adds at least this share of what the first one adds.
 const ALSO: f64 = 0.5;
@@ -45,7 +49,7 @@ impl CandidateFacts {
         let mut of_topic = CandidateFacts::default();
         for image in candidates {
             of_topic.count += 1;
-            let relevance = image.relevance().map_or(0.0, Explanation::value);
+            let relevance = score::relevance(image).map_or(0.0, Explanation::value);
             of_topic.highest_relevance = of_topic.highest_relevance.max(relevance);
             for entry in &image.listed {
                 let list = &mut of_topic.lists[entry.stance as usize];
@@ -99,9 +103,9 @@ fn place(image: &ExplainedImage) -> String {
 
 /// What was compared with the topic to compute this part of the relevance; `None` for other numbers.
 fn source_of_relevance(id: &NumberId) -> Option<&'static str> {
-    match id {
-        NumberId::Channel(name) => Some(SignalKey::find(name)?.signal().need.source().0),
-        NumberId::OnTopic => Some("what the stance encoder reads"),
+    match id.kind() {
+        CHANNEL => Some(SignalKey::find(id.text()?)?.signal().need.source().0),
+        ON_TOPIC => Some("what the stance encoder reads"),
         _ => None,
     }
 }
@@ -150,7 +154,7 @@ fn topicality(
     candidates: &CandidateFacts,
     by_relevance: usize,
 ) -> Option<String> {
-    let relevance = image.relevance()?;
+    let relevance = score::relevance(image)?;
     let sources = sources(relevance, source_of_relevance);
     let (rank, of) = (ordinal(by_relevance), candidates.count);
     let rank = format!("{rank} of {of} by relevance");
@@ -174,13 +178,8 @@ fn topicality(
 fn stance_part(score: &Explanation) -> &Explanation {
     let is_of_stance = |part: &&Explanation| {
         matches!(
-            part.id(),
-            Some(
-                NumberId::Probability(_)
-                    | NumberId::Side
-                    | NumberId::BothSides
-                    | NumberId::LikeliestStance
-            )
+            part.id().map(NumberId::kind),
+            Some(PROBABILITY | SIDE | BOTH_SIDES | LIKELIEST_STANCE)
         )
     };
     score.parts().iter().find(is_of_stance).unwrap_or(score)
@@ -188,8 +187,8 @@ fn stance_part(score: &Explanation) -> &Explanation {
 
 /// The text or picture from which a signal of the stance was read; `None` for other numbers.
 fn source_of_stance(id: &NumberId) -> Option<StanceSource> {
-    match id {
-        NumberId::Signal(name) => stance::source(name),
+    match id.kind() {
+        SIGNAL => stance::source(id.text()?),
         _ => None,
     }
 }
@@ -213,10 +212,10 @@ fn opinion(image: &ExplainedImage, candidates: &CandidateFacts, stance: Stance) 
         return "its score is not explained".into();
     };
     let part = stance_part(score);
-    match (part.id(), part.how()) {
-        (Some(NumberId::Probability(_)), _) => {}
-        (Some(NumberId::BothSides), _) => return "no stance is estimated".into(),
-        (Some(NumberId::LikeliestStance), _) => {
+    match (part.id().map(NumberId::kind), part.how()) {
+        (Some(PROBABILITY), _) => {}
+        (Some(BOTH_SIDES), _) => return "no stance is estimated".into(),
+        (Some(LIKELIEST_STANCE), _) => {
             return format!("{stance} is the likeliest stance of its texts");
         }
         (_, "") => return format!("put here by the {}", part.name()),
@@ -235,7 +234,7 @@ fn opinion(image: &ExplainedImage, candidates: &CandidateFacts, stance: Stance) 
         (true, true) => format!("{other} was full, and "),
         (true, false) => format!("{stance} had no other, and "),
     };
-    let is_decided = decided(|stance| image.probability(stance), stance).is_some();
+    let is_decided = decided(|stance| stance::probability(image, stance), stance).is_some();
     let undecided = match is_decided {
         true => "",
         false => "; too little to say which side it takes",
@@ -288,7 +287,10 @@ fn unlisted(image: &ExplainedImage, candidates: &CandidateFacts) -> Option<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::score::logistic;
+    use crate::images::lists::CRAWL_RANK;
+    use crate::index::search::explain::SCORE;
+    use crate::score::argument::ARGUES;
+    use crate::score::{PRIOR, RELEVANCE, logistic};
     use riposte_eval::explained::ListEntry;
     use riposte_eval::{DocId, TopicId};
 
@@ -299,23 +301,24 @@ mod tests {
         channels: &[(&'static str, f64)],
         signals: &[(&'static str, f64)],
     ) -> ExplainedImage {
-        let leaf = Explanation::new;
         let channels = channels.iter();
-        let channels = channels.map(|(name, value)| leaf(NumberId::channel(*name), *value));
-        let relevance = Explanation::sum(NumberId::Relevance, channels.collect());
+        let channels = channels.map(|(name, value)| Explanation::new((CHANNEL, *name), *value));
+        let relevance = Explanation::sum(RELEVANCE, channels.collect());
         let evidence: f64 = signals.iter().map(|(_, value)| value).sum();
         let score = |stance: Stance, sign: f64| {
-            let mut parts = vec![leaf(NumberId::Prior, sign)];
-            parts.extend(signals.iter().map(|(name, value)| {
-                let name = (*name).into();
-                leaf(NumberId::Signal(name), sign * value)
-            }));
+            let mut parts = vec![Explanation::new(PRIOR, sign)];
+            parts.extend(
+                signals
+                    .iter()
+                    .map(|(name, value)| Explanation::new((SIGNAL, *name), sign * value)),
+            );
             let parts = vec![
                 relevance.clone(),
-                leaf(NumberId::Argues, 0.5),
-                leaf(NumberId::Probability(stance), logistic(sign * evidence)).with_parts(parts),
+                Explanation::new(ARGUES, 0.5),
+                Explanation::new((PROBABILITY, stance.word()), logistic(sign * evidence))
+                    .with_parts(parts),
             ];
-            Some(leaf(NumberId::Score, scores[stance as usize]).with_parts(parts))
+            Some(Explanation::new(SCORE, scores[stance as usize]).with_parts(parts))
         };
         let listed = place.map(|(stance, rank)| ListEntry {
             stance,
@@ -466,18 +469,18 @@ mod tests {
             &[],
         );
         let mut with = |stance: Explanation| {
-            let relevance = found.relevance().unwrap().clone();
-            let score = Explanation::sum(NumberId::Score, vec![relevance, stance]);
+            let relevance = score::relevance(&found).unwrap().clone();
+            let score = Explanation::sum(SCORE, vec![relevance, stance]);
             found.pro = Some(score);
             says(&found, &candidates(FULL), 1, None)
         };
-        let sign = Explanation::new(NumberId::Side, 0.0);
+        let sign = Explanation::new(SIDE, 0.0);
         assert_eq!(
             with(sign.named("sign of AFINN over the page").with_how("3.0000")),
             "PRO 2: on topic by the text of its page; put here by the sign of AFINN over the page (3.0000)."
         );
         assert_eq!(
-            with(Explanation::new(NumberId::BothSides, 0.0)),
+            with(Explanation::new(BOTH_SIDES, 0.0)),
             "PRO 2: on topic by the text of its page; no stance is estimated."
         );
         let negative = image(
@@ -495,7 +498,7 @@ mod tests {
             found_says.starts_with("CON 2: on topic by the text of its page;"),
             "{found_says}"
         );
-        let rank = Explanation::new(NumberId::CrawlRank, 0.98);
+        let rank = Explanation::new(CRAWL_RANK, 0.98);
         found.pro = Some(rank.named("smallest crawl rank, of \"… good\""));
         assert_eq!(
             says(&found, &candidates(FULL), 1, None),

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use riposte_eval::TopicId;
+use riposte_eval::edition::Edition;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
 
@@ -26,7 +27,7 @@ use crate::index::analyzer::Analyzer;
 use crate::index::images::ImageIndex;
 use crate::index::inverted::{IndexingBudget, VerifiedFiles};
 use crate::ingest::extraction::{Extraction, ExtractionHost};
-use crate::ingest::extraction_settings::ExtractionSettings;
+use crate::ingest::extraction_settings::CollectionSource;
 use crate::ingest::image_index;
 use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
@@ -44,7 +45,7 @@ use crate::{debate, images, presence};
 pub struct OpenImages {
     pub collection: ImageCollection,
     pub arguments: Option<ArgumentSource>,
-    settings: ExtractionSettings,
+    source: CollectionSource,
     effort: IndexingBudget,
     /// One request uses it at a time.
     extracted: Mutex<Extracted>,
@@ -72,6 +73,7 @@ struct OpenIndex {
 /// What is ranked, and how.
 pub(crate) struct ImageRequest<'a> {
     pub topics: &'a [Topic],
+    pub edition: &'static Edition,
     pub settings: ImageRankingSettings,
     /// Whether debate sheets are made.
     pub debate: bool,
@@ -84,22 +86,22 @@ impl OpenImages {
     /// The store or a model fails, the arguments cannot be read, or the user has stopped the work. What was computed before is stored in every case.
     pub fn open(
         collection: ImageCollection,
-        settings: ExtractionSettings,
+        source: CollectionSource,
         arguments: Option<&Path>,
         host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<Self> {
-        let effort = IndexingBudget::on(settings.threads)?;
+        let effort = IndexingBudget::on(source.session.threads)?;
         // opened before the extraction, which can take hours, so that errors are found early
-        let arguments = arguments.map(|file| open_arguments(file, &settings, effort, on_event));
+        let arguments = arguments.map(|file| open_arguments(file, &source, effort, on_event));
         let arguments = arguments.transpose()?;
-        let mut extraction = Extraction::prepare(&settings, on_event)?;
-        extraction.try_suspects(&collection, &settings, host, on_event)?;
-        let summary = extract(&mut extraction, &collection, &settings, host, on_event)?;
+        let mut extraction = Extraction::prepare(&source, on_event)?;
+        extraction.try_suspects(&collection, &source, host, on_event)?;
+        let summary = extract(&mut extraction, &collection, &source, host, on_event)?;
         Ok(OpenImages {
             collection,
             arguments,
-            settings,
+            source,
             effort,
             extracted: Mutex::new(Extracted {
                 extraction,
@@ -127,7 +129,7 @@ impl OpenImages {
     /// # Errors
     /// A store, a model or the index fails, or the user has stopped the run.
     pub(crate) fn rank(
-        &self,
+        self: &Arc<Self>,
         request: &ImageRequest,
         host: &ExtractionHost,
         on_event: &mut OnEvent,
@@ -152,7 +154,7 @@ impl OpenImages {
                 lock_again(&mut extraction.store)?;
                 indexes.clear();
                 extraction.remove_damaged(on_event)?;
-                *summary = extract(extraction, &self.collection, &self.settings, host, on_event)?;
+                *summary = extract(extraction, &self.collection, &self.source, host, on_event)?;
                 self.ranked(extracted, request, host, on_event)
             }
             done => done,
@@ -160,7 +162,7 @@ impl OpenImages {
     }
 
     fn ranked(
-        &self,
+        self: &Arc<Self>,
         extracted: &mut Extracted,
         request: &ImageRequest,
         host: &ExtractionHost,
@@ -169,6 +171,7 @@ impl OpenImages {
         let start = Instant::now();
         let ImageRequest {
             topics,
+            edition,
             settings,
             debate,
         } = request;
@@ -201,6 +204,8 @@ impl OpenImages {
             ));
         }
         Ok(ImageRun {
+            images: Arc::clone(self),
+            edition,
             settings: settings.clone(),
             ranking,
             sheets,
@@ -226,7 +231,7 @@ impl OpenImages {
         lock_again(store)?;
         let (inverted, _, temporary) = image_index::open(store, analyzer, self.effort, on_event)?;
         let entries = self.collection.entries.iter();
-        let entries = entries.take(self.settings.limit.unwrap_or(usize::MAX));
+        let entries = entries.take(self.source.limit.unwrap_or(usize::MAX));
         indexes.push(OpenIndex {
             analyzer: analyzer.clone(),
             verified: inverted.verified,
@@ -247,14 +252,14 @@ fn lock_again(store: &mut Store) -> Result<()> {
 fn extract(
     extraction: &mut Extraction,
     collection: &ImageCollection,
-    settings: &ExtractionSettings,
+    source: &CollectionSource,
     host: &ExtractionHost,
     on_event: &mut OnEvent,
 ) -> Result<ExtractionSummary> {
     if !collection.has_files {
-        return extract::stored(collection, &extraction.store, settings.limit);
+        return extract::stored(collection, &extraction.store, source.limit);
     }
-    let extent = settings.extent(Shard::WHOLE)?;
+    let extent = source.extent(Shard::WHOLE)?;
     let summary = extraction.extract(collection, extent, host.stop, on_event)?;
     ensure!(!summary.stopped, Stopped::Run);
     Ok(summary)
@@ -275,13 +280,11 @@ impl Ranking<'_> {
         let extraction = self.extraction;
         let approach = &self.request.settings.approach;
         let tools = &extraction.tools;
-        let image_text = |slot: Slot| {
-            let model = tools.model::<ImageTextModel>(slot.channel());
-            model.map(|found| &found.model)
-        };
         let installed = reading::ReadingModels {
-            clip: image_text(Slot::First),
-            image_text: image_text(Slot::Second),
+            image_text: Slot::ALL.map(|slot| {
+                let model = tools.model::<ImageTextModel>(slot.channel());
+                model.map(|found| &found.model)
+            }),
             sentences: tools.model("sentence"),
             cross: None,
             stance_encoder: self.pairs,
@@ -361,11 +364,11 @@ impl Ranking<'_> {
 /// None of them can be read.
 fn open_arguments(
     file: &Path,
-    settings: &ExtractionSettings,
+    source: &CollectionSource,
     effort: IndexingBudget,
     on_event: &mut OnEvent,
 ) -> Result<ArgumentSource> {
-    let base = settings.places.texts(file, on_event)?;
+    let base = source.session.places.texts(file, on_event)?;
     let arguments = ArgumentSource::open(file, &base, effort, on_event)?;
     if let Some(index) = arguments.indexes.first() {
         ensure_documents(index, file).context("--arguments")?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, TextTask};
 
-use super::TextRequest;
+use super::{OpenTexts, TextRunSettings};
 use crate::events::{Event, OnEvent};
 use crate::limits::RUN_DEPTH;
 use crate::recipes::english;
@@ -15,7 +15,7 @@ use crate::recipes::text_approach::TextApproach;
 const NAMED: usize = 3;
 
 /// Which topics get no stances; `None` if there are none.
-pub(super) fn note_on_objects(topics: &[&Topic]) -> Option<String> {
+fn note_on_objects(topics: &[&Topic]) -> Option<String> {
     let name = |topic: &&Topic| format!("topic {} ({:?})", topic.id, topic.title);
     let named: Vec<String> = topics.iter().take(NAMED).map(name).collect();
     let named = named.join(", ");
@@ -35,25 +35,33 @@ pub(super) fn note_on_objects(topics: &[&Topic]) -> Option<String> {
     }
 }
 
-/// That the lab takes no run with so many documents for a topic; `None` if it does, or if the task is not the lab's.
-pub(super) fn note_on_depth(request: &TextRequest) -> Option<String> {
-    let TextApproach { name, depth, .. } = request.approach;
-    let is_too_deep = request.task != TextTask::Rank && *depth > RUN_DEPTH;
-    is_too_deep.then(|| {
-        format!("{name} ranks up to {depth} documents for a topic, and the lab takes at most {RUN_DEPTH} in a run")
-    })
-}
-
-/// Says which parts of the approach are made for English, if topics are in another language.
-pub(super) fn note_language(request: &TextRequest, on_event: &mut OnEvent) {
-    let stances = match request.task {
-        TextTask::Controversial => request.explain || request.debate.is_some(),
-        TextTask::Comparative => request.stances,
-        TextTask::Rank => false,
-    };
-    let note = english::note_on_texts(request.task, request.approach, request.topics, stances);
-    if let Some(note) = note {
-        on_event(Event::note(note));
+impl OpenTexts {
+    /// Says what a run will lack: stances of topics without objects, documents that the lab does not take, and what is made for English.
+    pub(super) fn note_before(
+        &self,
+        topics: &[Topic],
+        settings: &TextRunSettings,
+        on_event: &mut OnEvent,
+    ) {
+        let (task, approach) = (self.task, &self.approach);
+        let has_stances = task == TextTask::Comparative && settings.stances;
+        let without = topics.iter().filter(|topic| topic.objects.is_none());
+        let without: Vec<&Topic> = without.filter(|_| has_stances).collect();
+        let TextApproach { name, depth, .. } = approach;
+        let is_too_deep = task != TextTask::Rank && *depth > RUN_DEPTH;
+        let too_deep = is_too_deep.then(|| {
+            format!("{name} ranks up to {depth} documents for a topic, and the lab takes at most {RUN_DEPTH} in a run")
+        });
+        let reads_stances = match task {
+            TextTask::Controversial => settings.ranking.explain || settings.debate,
+            TextTask::Comparative => settings.stances,
+            TextTask::Rank => false,
+        };
+        let language = english::note_on_texts(task, approach, topics, reads_stances);
+        let notes = [note_on_objects(&without), too_deep, language];
+        for note in notes.into_iter().flatten() {
+            on_event(Event::note(note));
+        }
     }
 }
 

@@ -5,14 +5,16 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
 use riposte_claims::words::trimmed_words;
-use riposte_eval::{Explanation, NumberId};
+use riposte_eval::Explanation;
 use serde::Deserialize;
 
 use super::layers::{DenseLayer, check, outputs, relu, softmax};
-use super::{AramisFeatures, diagram};
+use super::{AramisFeatures, diagram, text_map};
+use crate::evidence::picture::PictureStatistics;
 use crate::evidence::sentiment::Vader;
 use crate::index::analyzer::{Analyzer, terms};
 use crate::index::images::ImageEvidence;
+use crate::score::argument::ARGUES;
 use crate::score::logistic;
 use crate::score::side::{ArgumentModel, SideModel, Sides};
 
@@ -46,7 +48,8 @@ fn both_signs(value: f64) -> [f64; 2] {
 
 /// The mean red, green and blue. Aramis divides them by 360.
 fn scaled_colours(image: &ImageEvidence) -> [f64; 3] {
-    let average = image.picture.as_ref().map_or([0; 3], |p| p.average);
+    let picture = image.evidence.get::<PictureStatistics>();
+    let average = picture.map_or([0; 3], |p| p.average);
     average.map(|colour| f64::from(colour) / 360.0)
 }
 
@@ -54,9 +57,10 @@ impl ArgumentInputs {
     /// The inputs for an image whose sentiments have been read.
     pub fn of(image: &ImageEvidence) -> Self {
         let f = AramisFeatures::of(image);
+        let picture = image.evidence.get::<PictureStatistics>();
         let [positive, negative] = both_signs(f.ocr_sentiment);
         ArgumentInputs {
-            text_map: image.text_map,
+            text_map: picture.map_or([0.0; 64], |p| text_map(p, image.evidence.list())),
             colours: scaled_colours(image),
             features: [
                 f.green,
@@ -85,7 +89,8 @@ pub fn stance_inputs(
     let f = AramisFeatures::of(image);
     let of_page = tokens(analyzer, &image.near_text);
     let of_ocr = tokens(analyzer, &image.ocr_text);
-    let blue_share = image.picture.as_ref().map_or(0.0, |p| f64::from(p.blue));
+    let picture = image.evidence.get::<PictureStatistics>();
+    let blue_share = picture.map_or(0.0, |p| f64::from(p.blue));
     let [page, anti_page] = both_signs(f.page_sentiment);
     let [ocr, anti_ocr] = both_signs(f.ocr_sentiment);
     let [red, green, blue] = scaled_colours(image);
@@ -306,7 +311,7 @@ impl ArgumentModel for &ArgumentNetwork {
         let how = "from the place and length of the text in the picture, its sentiment, colours and diagram";
         let explained = |image: &&ImageEvidence| {
             let argues = ArgumentNetwork::argues(self, &ArgumentInputs::of(image));
-            Explanation::new(NumberId::Argues, argues)
+            Explanation::new(ARGUES, argues)
                 .named("argues by the network of Aramis")
                 .with_how(how)
         };

@@ -6,10 +6,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Result;
 use riposte::collection::arguments::ArgumentCollection;
+use riposte::evidence::clip::ImageVectors;
 use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::page::PageWords;
 use riposte::evidence::store::{NewEvidence, Provenance, Store};
-use riposte::evidence::{Evidence, PageEvidence, PartValue, TextPart};
+use riposte::evidence::{Evidence, PageEvidence, PartValue, SentenceVector, TextPart};
 use riposte::index::ScoredDoc;
 use riposte::index::inverted::{IndexingBudget, InvertedIndex, TextCollection};
 use riposte::index::search::{self, IndexQuery, SearchOptions};
@@ -116,18 +117,16 @@ fn record(n: u8) -> NewEvidence {
     let sentence = PartValue {
         page: String::new(),
         part: TextPart::Ocr,
-        value: vec![f32::from(n) / 8.0; 24],
+        value: SentenceVector(vec![f32::from(n) / 8.0; 24]),
     };
+    let mut evidence = Evidence::of(DocId(format!("I{n:016x}")));
+    evidence.url = "http://example.org/a.png".to_owned();
+    evidence.put(vec![page]);
+    evidence.put(vec![line]);
+    evidence.put(ImageVectors([Some(vec![0.25; 16]), None]));
+    evidence.put(vec![sentence]);
     NewEvidence {
-        evidence: Evidence {
-            id: DocId(format!("I{n:016x}")),
-            url: "http://example.org/a.png".to_owned(),
-            pages: vec![page],
-            ocr: vec![line],
-            image_vectors: [Some(vec![0.25; 16]), None],
-            sentences: vec![sentence],
-            ..Evidence::default()
-        },
+        evidence,
         made: ["page", "ocr", "clip", "sentence"].map(made).into(),
         fingerprint: "0123456789abcdef".to_owned(),
         files: None,
