@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use crate::WebAddress;
+use crate::address::WebAddress;
 use crate::answer::{About, Argument, Image, Text, padding_begins};
 use crate::stance::StanceBar;
 use crate::words::{shortened, three_decimals};

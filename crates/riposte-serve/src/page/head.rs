@@ -5,7 +5,7 @@ use riposte_page::words::shortened;
 
 use super::links;
 use super::words::sentence;
-use crate::answers::{Basis, CollectionInfo, Presence, QuestionPolarity, Side, Understood};
+use crate::answers::{CollectionInfo, Presence, QuestionPolarity, Side, Understood};
 use crate::questions::{BrowserRequest, DocumentKind, Filters, OnSide, PageStage};
 
 /// What stands above the results.
@@ -80,16 +80,12 @@ impl AnswerHead {
     }
 
     pub(super) fn with_presence(self, is_nothing: bool, presence: Option<Presence>) -> AnswerHead {
-        let nothing = is_nothing.then(|| {
-            presence.map_or_else(String::new, |Presence { about, least, by }| {
-                let by = match by {
-                    Basis::Sentences => "judged by the vectors of sentences",
-                    Basis::Words => "judged by words only, which is less reliable",
-                };
-                format!("The likeliest result is about it with a probability of {about:.2}, below {least}, {by}.")
-            })
-        });
-        AnswerHead { nothing, ..self }
+        let alone = || "This collection seems to have nothing about it.".to_owned();
+        let said = || presence.map_or_else(alone, |presence| presence.nothing());
+        AnswerHead {
+            nothing: is_nothing.then(said),
+            ..self
+        }
     }
 
     pub(super) fn with_understood(
