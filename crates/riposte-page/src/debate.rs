@@ -143,3 +143,92 @@ impl SideView {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::{About, Side, Undecided};
+    use crate::items::Picture;
+
+    struct Nowhere;
+
+    impl Links for Nowhere {
+        fn document(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn picture(&self, _: &Image) -> Option<Picture> {
+            None
+        }
+    }
+
+    fn argument(id: &str, is_padding: bool) -> Argument {
+        Argument {
+            id: id.to_owned(),
+            text: format!("{id} <says>"),
+            about: About {
+                probability: None,
+                is_padding,
+            },
+            ..Argument::default()
+        }
+    }
+
+    fn image(id: &str, argument: Option<(&str, f64)>) -> Image {
+        Image {
+            list: Stance::Pro,
+            rank: 1,
+            id: id.to_owned(),
+            score: 1.0,
+            pro: None,
+            con: None,
+            words: "a cage".to_owned(),
+            place: Some("caption".to_owned()),
+            file: None,
+            picture: None,
+            page: None,
+            argument: argument.map(|(id, _)| id.to_owned()),
+            likeness: argument.map(|(_, likeness)| likeness),
+            about: About::default(),
+        }
+    }
+
+    #[test]
+    fn an_image_stands_below_its_argument_the_most_similar_first_and_the_others_below_all() {
+        let images = vec![
+            image("I1", Some(("a1", 0.7))),
+            image("I2", None),
+            image("I3", Some(("a1", 0.9))),
+            image("I4", Some(("elsewhere", 0.9))),
+        ];
+        let answer = Answer {
+            sides: vec![Side {
+                side: Stance::Pro,
+                claim: String::new(),
+                arguments: Some(vec![argument("a1", false), argument("a2", true)]),
+                images: Some(images),
+            }],
+            undecided: Some(Undecided::default()),
+            ..Answer::default()
+        };
+        let html = DebateView::of(&answer, &Nowhere).render().unwrap();
+        let order = [
+            "a1 &#60;says&#62;",
+            "no picture of I3",
+            "likeness 0.900",
+            "no picture of I1",
+            "less likely to be about it",
+            "a2 &#60;says&#62;",
+            "Images that illustrate none of these arguments",
+            "no picture of I2",
+            "no picture of I4",
+        ];
+        let places = order.map(|words| html.find(words));
+        assert!(
+            places.iter().all(Option::is_some) && places.is_sorted(),
+            "{html}"
+        );
+        assert_eq!(html.matches("<section class=\"side").count(), 1);
+        assert!(!html.contains("<a "), "{html}");
+    }
+}
