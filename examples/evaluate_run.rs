@@ -1,6 +1,6 @@
 //! Evaluates a run: `evaluate_run RUN JUDGEMENTS [MEASURE ...]`.
 
-use riposte::{Error, evaluate};
+use riposte::{Edition, Error, evaluate};
 
 fn main() -> Result<(), Error> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -9,7 +9,10 @@ fn main() -> Result<(), Error> {
         return Ok(());
     };
     let measures: Vec<&str> = measures.iter().map(String::as_str).collect();
-    for evaluated in evaluate(run, judgements, &measures, |event| eprintln!("{event:?}"))? {
+    let edition = Edition::first(); // of the image task; its grades are those of 2022
+    for evaluated in evaluate(run, judgements, edition, &measures, |event| {
+        eprintln!("{event:?}");
+    })? {
         println!("{}\t{:.4}", evaluated.measure, evaluated.values.all());
         for (topic, value) in &evaluated.values.topics {
             println!("  {topic}\t{value:.4}");

@@ -22,7 +22,9 @@ pub use hash::{hex, is_hex, sha256_of};
 pub(crate) use record::{read_record, write_record};
 pub use stamp::Stamp;
 pub use temporary::{TemporaryDir, is_stream, replace, replace_with};
-pub(crate) use temporary::{is_ours, lock_abandoned, remove_abandoned, remove_ours};
+pub(crate) use temporary::{
+    create_draft, is_ours, lock_abandoned, remove_abandoned, remove_ours, rename_draft, write_draft,
+};
 
 /// The pause between two tries to open a file that another process is writing.
 const PAUSE: Duration = Duration::from_millis(100);

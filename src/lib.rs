@@ -47,6 +47,8 @@ pub mod directories;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod disk;
 #[cfg_attr(docsrs, doc(hidden))]
+pub mod events;
+#[cfg_attr(docsrs, doc(hidden))]
 pub mod html;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod lazy;
@@ -90,9 +92,6 @@ pub mod score;
 pub mod systems;
 
 #[cfg_attr(docsrs, doc(hidden))]
-pub mod events;
-
-#[cfg_attr(docsrs, doc(hidden))]
 pub mod files;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod models;
@@ -100,6 +99,8 @@ pub mod models;
 pub mod places;
 #[cfg_attr(docsrs, doc(hidden))]
 pub mod recipes;
+#[cfg_attr(docsrs, doc(hidden))]
+pub mod session;
 
 mod presence;
 #[cfg_attr(docsrs, doc(hidden))]
@@ -136,11 +137,13 @@ pub use api::{
     evaluate,
 };
 pub use collection::task::Task;
-pub use events::{Event, Note, NoteKind, Stage};
+pub use events::{Event, Fault, FaultKind, Note, NoteKind, Progress, RankingStep, Stage};
 pub use evidence::ocr::OcrLine;
+pub use riposte_eval::edition::Edition;
 pub use riposte_eval::topic::Topic;
 pub use riposte_eval::{
     DocId, Explanation, MeasureValues, ObjectStance, Stance, TextTask, TopicId,
 };
 pub use riposte_page::presence::{Basis, Presence};
+pub use runs::plan::Wishes;
 pub use score::text_stance::Stances;

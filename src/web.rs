@@ -18,7 +18,6 @@ use ureq::{Agent, Timeout};
 
 use crate::disk::regular;
 use crate::limits::{MAX_CERTIFICATES_BYTES, MAX_CONNECT_TIME};
-pub use progress::ProgressDisplay;
 pub(crate) use progress::Transfer;
 
 /// The configuration of an HTTP client that follows no redirects and returns responses of any status.

@@ -17,14 +17,13 @@ use super::{Approach, Collection, Error};
 use crate::answer::question;
 use crate::collection::task::Task;
 use crate::disk::remove_if_there;
-use crate::events::{Event, Note, NoteKind, OnEvent};
+use crate::events::{Event, Note, NoteKind, OnEvent, OnThreadEvent};
 use crate::files::{TopicSource, write_atomically};
 use crate::ingest::extraction::ExtractionHost;
-use crate::ingest::own_folder::OwnFolder;
 use crate::language::refusal;
 use crate::limits::MAX_QUESTION;
 use crate::recipes::settings::Setting;
-use crate::report::inspect::{self, OnThreadEvent};
+use crate::report::inspect;
 use crate::report::place::ReportPlace;
 use crate::report::shown::ShownRun;
 use crate::runs::finished::MadeRun;
@@ -52,8 +51,6 @@ pub struct AskSettings<'a> {
     pub explain: bool,
     /// The directory for the files of the run; `None` to write none.
     pub output: Option<PathBuf>,
-    /// The folder that the collection was made of, if it was.
-    pub folder: Option<&'a OwnFolder>,
 }
 
 /// An answer, and the run that it comes from.
@@ -84,16 +81,16 @@ impl Collection {
         number: usize,
         mut on_event: impl FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Answer, Error> {
+        let collection = &self.for_question(question).map_err(Error::input)?;
         let settings = AskSettings {
-            collection: self,
+            collection,
             question,
-            arguments: self.own_arguments(),
+            arguments: collection.own_arguments(),
             approach: "riposte",
             set: &[],
             number,
             explain: false,
             output: None,
-            folder: None,
         };
         let answered = stoppable(&mut on_event, |stop, on_event| {
             settings.answer(&ExtractionHost::of_a_call(stop), on_event)
@@ -135,7 +132,7 @@ impl AskSettings<'_> {
             write_atomically(&dir.join(TOPICS_FILE), line.as_bytes())?;
         }
         let on_event: &mut OnEvent = &mut |event| {
-            if !is_known(&event, self.folder.is_some()) {
+            if !is_known(&event, self.collection.folder().is_some()) {
                 on_event(event);
             }
         };
@@ -150,7 +147,7 @@ impl AskSettings<'_> {
             let removing = || format!("cannot remove {}", file.display());
             remove_if_there(&file).with_context(removing)?;
         }
-        let answer = question::of_run(&topic, self.number, &run, self.folder)?;
+        let answer = question::of_run(&topic, self.number, &run, self.collection.folder())?;
         Ok(Answered { answer, run, topic })
     }
 

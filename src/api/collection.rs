@@ -5,12 +5,14 @@ use riposte_eval::topic::Topic;
 
 use super::{Approach, Error, Request};
 use crate::collection::task::Task;
+use crate::datasets;
 use crate::device::Compute;
-use crate::events::Event;
+use crate::events::{Event, OnEvent};
 use crate::files::read_topics;
-use crate::ingest::extraction_settings::{CollectionSource, Session};
+use crate::ingest::own_folder::OwnFolder;
 use crate::places::Places;
 use crate::runs::open_collection::OpenCollection;
+use crate::session::{CollectionSource, Session};
 use crate::weights::Models;
 
 /// The arguments in a collection of images, which answer together with the images.
@@ -20,27 +22,59 @@ const ARGUMENTS: &str = "args-me.json";
 ///
 /// Opening a collection reads little: what is computed is stored, and used again by the next call and by the command line. The formats are those of
 /// `docs/images.md`, `docs/texts.md` and `docs/rank.md`.
+#[derive(Clone)]
 pub struct Collection {
     pub(crate) task: Task,
     pub(super) source: CollectionSource,
+    /// The folder that it was made of, if it was.
+    folder: Option<Arc<OwnFolder>>,
+    /// Whether a question decides as what the texts of a folder are read.
+    question_decides: bool,
     /// What stays open between requests; `None` if nothing does.
     pub(super) kept: Option<Arc<OpenCollection>>,
 }
 
 impl Collection {
-    /// The collection in a directory. What its documents are is inferred from the names of its files; a collection of images and texts counts as
-    /// images. What is computed about it is stored in the user's cache directory. The installed models are used, in int8 on machines with
-    /// instructions for it.
+    /// The collection in a directory, or the data set of this name that `riposte datasets get` has got. What the documents are is inferred from the names
+    /// of the files; a collection of images and texts counts as images. A collection is made of any other folder of pictures, saved pages and texts, or of
+    /// one such file; it is in the cache directory. The installed models are used, in int8 on machines with instructions for it.
     ///
     /// # Errors
-    /// There is no collection, or the user has no data directory, where models could be.
-    pub fn open(dir: impl AsRef<Path>) -> Result<Collection, Error> {
-        let input = dir.as_ref();
-        let task = Task::of_collection(input).map_err(Error::input)?;
-        let (places, compute) = (Places::default(), Compute::default());
+    /// There is nothing to search, or the user has no data directory, where models could be.
+    pub fn open(input: impl AsRef<Path>) -> Result<Collection, Error> {
+        let input = datasets::directory(input.as_ref()).map_err(Error::input)?;
         let models = Models::at(None).map_err(Error::model)?;
-        let session = Session::new(places, models, compute);
-        Ok(Collection::of(task, CollectionSource::new(session, input)))
+        let session = Session::new(Places::default(), models, Compute::default());
+        Collection::opened(session, &input, None, "", &mut |_| ()).map_err(Error::input)
+    }
+
+    /// The collection at a path, for the chosen task or, if none is chosen, for that of its documents and the question.
+    ///
+    /// # Errors
+    /// There is nothing to search, or nothing for the task.
+    #[doc(hidden)]
+    pub fn opened(
+        session: Session,
+        input: &Path,
+        chosen: Option<Task>,
+        question: &str,
+        on_event: &mut OnEvent,
+    ) -> anyhow::Result<Collection> {
+        let folder = OwnFolder::is_needed(input, chosen);
+        let folder = folder.then(|| OwnFolder::open(input, &session.places, on_event));
+        let folder = folder.transpose()?;
+        let task = match (&folder, chosen) {
+            (Some(folder), _) => folder.task(chosen, question)?,
+            (None, Some(task)) => task,
+            (None, None) => Task::of_collection(input)?,
+        };
+        let input = folder.as_ref().map_or(input, |folder| &folder.dir);
+        let source = CollectionSource::new(session, input);
+        Ok(Collection {
+            question_decides: folder.is_some() && chosen.is_none(),
+            folder: folder.map(Arc::new),
+            ..Collection::of(task, source)
+        })
     }
 
     #[doc(hidden)]
@@ -48,7 +82,27 @@ impl Collection {
         Collection {
             task,
             source,
+            folder: None,
+            question_decides: false,
             kept: None,
+        }
+    }
+
+    /// The folder that it was made of, if it was.
+    pub(crate) fn folder(&self) -> Option<&OwnFolder> {
+        self.folder.as_deref()
+    }
+
+    /// The same collection for the task whose documents answer the question.
+    ///
+    /// # Errors
+    /// None if the folder has documents, as it has if a collection was made of it.
+    pub(super) fn for_question(&self, question: &str) -> anyhow::Result<Collection> {
+        match &self.folder {
+            Some(folder) if self.question_decides => {
+                Ok(self.clone().for_task(folder.task(None, question)?))
+            }
+            _ => Ok(self.clone()),
         }
     }
 
@@ -56,10 +110,12 @@ impl Collection {
     #[must_use]
     pub fn for_task(mut self, task: Task) -> Collection {
         self.task = task;
+        self.question_decides = false;
         self
     }
 
-    /// Stores what is computed in this directory, which is created if necessary, instead of in the user's cache directory.
+    /// Stores what is computed in this directory, which is created if necessary, instead of in the user's cache directory. A collection that was made of a
+    /// folder stays where it is.
     #[must_use]
     pub fn stored_in(mut self, dir: impl AsRef<Path>) -> Collection {
         self.source.session.places.cache = Some(dir.as_ref().to_owned());

@@ -21,7 +21,8 @@ pub struct Evaluated {
 }
 
 /// Evaluates the run in a file by the judgements in another file, as `riposte evaluate` does; without measures, by those that the organisers use
-/// for judgements of this kind. `on_event` receives an [`Event::Fault`] for each line that cannot be read, and remarks on what affects the values.
+/// for judgements of this kind. The edition of the image task decides which grades are relevant to these: 1 in 2022, and 1 and above in 2023; other
+/// judgements do not depend on it, and [`Edition::first`] will do. `on_event` receives an [`Event::Fault`] for each line that cannot be read, and remarks on what affects the values.
 ///
 /// The crate `riposte-eval` evaluates runs and judgements that are not in files.
 ///
@@ -30,12 +31,13 @@ pub struct Evaluated {
 pub fn evaluate(
     run: impl AsRef<Path>,
     judgements: impl AsRef<Path>,
+    edition: &'static Edition,
     measures: &[&str],
     mut on_event: impl FnMut(Event),
 ) -> Result<Vec<Evaluated>, Error> {
     let measures = measures.iter().map(|word| ChosenMeasure::parse(word, &[]));
     let settings = EvaluationSettings {
-        edition: Edition::first(),
+        edition,
         judgements: vec![judgements.as_ref().to_string_lossy().into_owned()],
         runs: vec![NamedRun {
             name: None,

@@ -108,7 +108,9 @@ impl<'c> Request<'c> {
         on_event: &mut OnEvent,
     ) -> Result<Plan<'p>> {
         self.check_approaches()?;
-        let Collection { task, source, kept } = self.collection;
+        let Collection {
+            task, source, kept, ..
+        } = self.collection;
         let (kept, wishes) = (kept.as_deref(), &self.wishes);
         match task {
             Task::Images => {

@@ -16,9 +16,8 @@ use super::{parse, print, print_json, shown, terminal};
 use riposte::api::Collection;
 use riposte::api::ask::{AskSettings, ReportOutput};
 use riposte::collection::task::Task;
-use riposte::ingest::extraction_settings::{CollectionSource, Session};
-use riposte::ingest::own_folder::OwnFolder;
 use riposte::limits::MAX_ASKED_NUMBER;
+use riposte::session::Session;
 
 #[derive(Args)]
 pub(super) struct AskArgs {
@@ -91,21 +90,11 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
     let places = args
         .cache
         .places(args.evidence.as_ref(), args.index.as_ref());
-    let chosen = args.task;
-    let folder = OwnFolder::is_needed(&args.input, chosen);
-    let folder = folder.then(|| OwnFolder::open(&args.input, &places, on_event));
-    let folder = folder.transpose()?;
-    let task = match (&folder, chosen) {
-        (Some(folder), _) => folder.task(chosen, &question)?,
-        (None, Some(task)) => task,
-        (None, None) => Task::of_collection(&args.input)?,
-    };
-    let input = folder.as_ref().map_or(&args.input, |folder| &folder.dir);
     let session = Session {
         threads: args.threads,
         ..args.models.session(places)?
     };
-    let collection = Collection::of(task, CollectionSource::new(session, input));
+    let collection = Collection::opened(session, &args.input, args.task, &question, on_event)?;
     // with `--task images`, the collection's own arguments are left out
     let own = || args.task.is_none().then(|| collection.own_arguments());
     let settings = AskSettings {
@@ -117,7 +106,6 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
         number: args.number as usize,
         explain: output.is_some(),
         output: output.clone(),
-        folder: folder.as_ref(),
     };
     let answered = with_host(|host| settings.answer(host, on_event))?;
     if args.json {

@@ -7,7 +7,6 @@ use clap::{Args, Subcommand};
 
 use super::args::{QUIET, Quiet};
 use super::faults::{FaultArgs, FaultLog};
-use super::notes::NotePrinter;
 use super::progress::EventPrinter;
 use super::terminal::counted;
 use super::{print, shown};
@@ -120,10 +119,10 @@ fn summary(args: &NewArgs, made: &MadeCollection) -> String {
 /// Prints each fault, and what there is. The exit code is 1 if there is a fault.
 fn checked(args: &CheckArgs) -> Result<u8> {
     let checked = check(&args.dir)?;
-    let mut notes = NotePrinter(FaultLog::unlisted());
+    let mut log = FaultLog::unlisted();
     for fault in &checked.faults {
         print(&format_args!("{}: {fault}\n", fault.kind.word()))?;
-        notes.0.add(fault);
+        log.add(fault);
     }
     let topics = match checked.topics {
         Some(count) => counted(count, "topic", "topics"),
@@ -138,6 +137,6 @@ fn checked(args: &CheckArgs) -> Result<u8> {
     if checked.pages == 0 && checked.without_page > 0 {
         print(&"no image has a page: they are found by what is in the pictures alone\n")?;
     }
-    notes.finish()?;
+    log.finish()?;
     Ok(u8::from(!checked.faults.is_empty()))
 }

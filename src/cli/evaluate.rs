@@ -7,17 +7,17 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use riposte_eval::compare::{ComparisonTable, PairwiseTests, TableFormat};
 use riposte_eval::images::ImageEvaluation;
 use riposte_eval::measure::Measure;
 use riposte_eval::{MeasureValues, escaped, escaped_lines};
 
 use super::faults::FaultLog;
-use super::notes::NotePrinter;
+use super::progress::EventPrinter;
 use super::{print, terminal};
 use cells::{CellColumn, print_cells};
-use riposte::files::{check_distinct, check_writable};
+use riposte::files::{check_distinct, check_writable, write_atomically};
 use riposte::judge::evaluate;
 use riposte::judge::evaluate::{Detail, EvaluatedRun, EvaluatedRuns};
 use typed::{Format, PrintedAs};
@@ -39,12 +39,11 @@ pub fn evaluate(args: &EvaluateArgs) -> Result<u8> {
         inputs.extend(settings.judgements.iter().map(Path::new));
         check_distinct(&[("--prototext", file)], &inputs)?;
     }
-    let mut notes = NotePrinter(FaultLog::unlisted());
+    let mut notes = EventPrinter::of_notes(FaultLog::unlisted());
     let evaluation = evaluate::evaluate(&settings, &mut |event| notes.print(event))?;
     if let Some(file) = &args.prototext {
         let of_organisers = evaluation.of_organisers(settings.edition, "--prototext")?;
-        let writing = || format!("cannot write {}", file.display());
-        std::fs::write(file, of_organisers.prototext()).with_context(writing)?;
+        write_atomically(file, of_organisers.prototext().as_bytes())?;
     }
     match args.printed_as {
         Some(PrintedAs::Organisers) => {

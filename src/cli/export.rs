@@ -11,8 +11,8 @@ use riposte_eval::edition::Edition;
 
 use super::args::{CacheArgs, QUIET, Quiet, STORAGE};
 use super::faults::{FaultArgs, FaultLog};
-use super::notes::{NotePrinter, print_notes};
-use super::progress::{EventPrinter, StageProgress};
+use super::notes::print_notes;
+use super::progress::EventPrinter;
 use super::text_args::INPUT;
 use super::{parse, print, shown};
 use riposte::evidence::store::{Store, exported_files};
@@ -85,7 +85,7 @@ fn export_run(args: &ExportRunArgs) -> Result<u8> {
         edition: args.edition,
         all_judged: args.all_judged,
     };
-    let mut notes = NotePrinter(args.faults.log(Some(&args.output), false));
+    let mut notes = EventPrinter::of_notes(args.faults.log(Some(&args.output), false));
     let exported = export::run(&settings, &mut |event| notes.print(event))?;
     let files = exported.files.iter();
     let paths: Vec<PathBuf> = files.map(|file| args.output.join(file.name)).collect();
@@ -128,12 +128,7 @@ fn export_evidence(args: &ExportEvidenceArgs) -> Result<u8> {
     let store = open_store(&evidence, Store::open_or_read, &mut |event| {
         printer.print(event)
     })?;
-    let mut progress = StageProgress::new("rows exported", 0, args.quiet.is_some());
-    let exported = store.export(&args.output, &mut |table, done, total| {
-        progress.set_total(total as usize);
-        progress.show(done as usize, table.to_owned());
-    });
-    progress.end();
+    let exported = store.export(&args.output, &mut |event| printer.print(event));
     for (name, rows) in exported.context("no file was exported")? {
         let path = args.output.join(name);
         print(&format_args!("{}: {rows} rows\n", shown(&path)))?;

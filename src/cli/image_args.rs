@@ -19,9 +19,9 @@ use riposte::collection::task::Task;
 use riposte::evidence::channel::{self, Channel, Precision};
 use riposte::evidence::extract::Shard;
 use riposte::evidence::ocr::{Ocr, Script};
-use riposte::ingest::extraction_settings::{CollectionSource, ExtractionOptions, Session};
 use riposte::limits::MAX_REPORT_DEPTH;
 use riposte::recipes::channels::CHANNELS;
+use riposte::session::{CollectionSource, ExtractionOptions, Session};
 use riposte::wording::nearest;
 
 /// The help of `--require`.

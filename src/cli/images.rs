@@ -10,10 +10,8 @@ use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::{DocId, escaped};
 use serde_json::{Value, json};
 
-use super::args::Quiet;
 use super::faults::FaultLog;
 use super::image_args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, ReadArgs};
-use super::notes::NotePrinter;
 use super::progress::EventPrinter;
 use super::text_args::topic_parts;
 use super::texts::{print_all_verified, print_collection, print_verified, print_written};
@@ -29,13 +27,13 @@ use riposte::evidence::ocr::OcrLine;
 use riposte::evidence::store::Store;
 use riposte::files::TopicSource;
 use riposte::ingest::extraction::{Extraction, ExtractionHost};
-use riposte::ingest::extraction_settings::CollectionSource;
 use riposte::ingest::{extraction, shards, stream};
 use riposte::recipes::channels::CHANNELS;
 use riposte::runs::finished::{FinishedRun, MadeRun};
 use riposte::runs::images::ImageRun;
 use riposte::runs::plan::Wishes;
 use riposte::runs::run_files::OutputSettings;
+use riposte::session::CollectionSource;
 
 /// Size of the buffers of `extract --stream`.
 const STREAM_BUFFER: usize = 1 << 16;
@@ -147,7 +145,7 @@ pub fn extract(args: &ExtractArgs) -> Result<u8> {
 /// `riposte extract --stream`: computes the evidence of documents from stdin. Returns the exit code.
 fn stream(args: &ExtractArgs) -> Result<u8> {
     let options = &args.extraction;
-    let mut printer = EventPrinter::new(Some(Quiet::Progress), FaultLog::unlisted());
+    let mut printer = EventPrinter::of_notes(FaultLog::unlisted());
     let session = options.session()?;
     // not locked: after an error, this thread ends while the reading thread can still wait for a frame
     let input = BufReader::with_capacity(STREAM_BUFFER, std::io::stdin());
@@ -178,14 +176,14 @@ pub(super) fn read_by(args: &ReadArgs, reader: &PictureReader) -> Result<u8> {
     say!("ocr: {}", reader.describe());
     args.faults
         .check(&args.images.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    let mut notes = NotePrinter(args.faults.log(None, false));
+    let mut notes = EventPrinter::of_notes(args.faults.log(None, false));
     let mut failed = 0;
     for path in &args.images {
         let picture = match open_picture(path) {
             Ok(picture) => picture,
             Err(error) => {
                 let what = format!("{:#}", error.root_cause());
-                notes.fault(&Fault::in_file(FaultKind::Image, path, what));
+                notes.print(Event::Fault(Fault::in_file(FaultKind::Image, path, what)));
                 failed += 1;
                 continue;
             }
@@ -237,7 +235,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
     }
     args.faults
         .check(&args.shards.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    let mut printer = EventPrinter::new(Some(Quiet::Progress), args.faults.log(None, false));
+    let mut printer = EventPrinter::of_notes(args.faults.log(None, false));
     let mut store =
         extraction::open_store(&args.into, Store::open, &mut |event| printer.print(event))?;
     let mut found_any = false;

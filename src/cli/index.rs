@@ -7,24 +7,30 @@ use super::progress::EventPrinter;
 use super::text_args::IndexArgs;
 use super::texts::print_all_verified;
 use super::{print, print_json, shown};
-use riposte::index::inverted::{IndexReport, IndexingBudget, InvertedIndex};
+use riposte::index::inverted::{IndexReport, InvertedIndex};
 use riposte::ingest::index;
 use riposte::ingest::index::{IndexSettings, Indexed, IndexedVectors};
+use riposte::session::{CollectionSource, Session};
 
 /// `riposte index`.
 pub fn index(args: &IndexArgs) -> Result<u8> {
     let indexing = &args.indexing;
+    let places = indexing.places(args.evidence.as_ref());
+    let session = Session {
+        threads: indexing.threads,
+        ..Session::new(places, args.models.open()?, args.models.compute())
+    };
+    // a wrong number of threads is an error before anything is read
+    session.indexing_budget()?;
     let settings = IndexSettings {
         task: args.task,
-        input: args.input.clone(),
+        source: CollectionSource {
+            rehash: args.rehash,
+            ..CollectionSource::new(session, &args.input)
+        },
         approach: args.approach.clone(),
         set: args.set.settings(),
-        places: indexing.places(args.evidence.as_ref()),
-        models: args.models.open()?,
-        compute: args.models.compute(),
-        effort: IndexingBudget::on(indexing.threads)?,
         rebuild: args.rebuild,
-        rehash: args.rehash,
     };
     args.faults.check(&[&args.input])?;
     let log = args.faults.log(None, indexing.verbose);

@@ -10,12 +10,13 @@ use riposte_eval::escaped;
 use serde_json::Value;
 
 use super::faults::FaultArgs;
-use super::notes::NotePrinter;
+use super::progress::EventPrinter;
 use super::{print_json, streams};
 use questions::{Batch, BoundedLines};
 pub(super) use questions::{QualityLine, StanceLine};
 use riposte::collection::{Fault, FaultKind};
 use riposte::disk::regular;
+use riposte::events::Event;
 
 /// Answers the lines of a file, or of standard input if the path is `-`, in their order. An answer begins with the id and the text of its line. The
 /// answer to a line that cannot be read is null; the line is a fault. `read` reads a line, `cuts` describes the parts of a question that are not
@@ -38,14 +39,14 @@ pub(super) fn answer_file<Q>(
         )),
     };
     faults.check(&[path])?;
-    let mut notes = NotePrinter(faults.log(None, false));
+    let mut notes = EventPrinter::of_notes(faults.log(None, false));
     let name = path.to_string_lossy();
     let mut lines = BoundedLines::new(input);
     let mut answered = 0;
     loop {
         let on_fault = |number, what| {
             let fault = Fault::new(FaultKind::Question, path, Some(number), what);
-            notes.fault(&fault);
+            notes.print(Event::Fault(fault));
         };
         let batch = Batch::next(&mut lines, &read, on_fault).with_context(reading)?;
         let Some(batch) = batch else { break };

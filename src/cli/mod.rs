@@ -50,7 +50,6 @@ use anyhow::{Context, Result};
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use riposte::threads;
-use riposte::weights::ProgressDisplay;
 use riposte_eval::{escaped, escaped_lines};
 use serde::Serialize;
 
@@ -274,10 +273,11 @@ pub fn say_line(line: &str) {
     streams::write_error(line);
 }
 
-/// How downloads show their progress, which `--quiet` turns off.
-fn progress_display(quiet: bool) -> ProgressDisplay {
-    let print: Option<fn(&str)> = (!quiet).then_some(say_line);
-    ProgressDisplay { print }
+/// Shows the progress of a download, which `--quiet` turns off.
+fn download_printer(quiet: bool) -> impl FnMut(riposte::events::Event) {
+    let quiet = quiet.then_some(args::Quiet::Progress);
+    let mut printer = progress::EventPrinter::new(quiet, faults::FaultLog::unlisted());
+    move |event| printer.print(event)
 }
 
 /// Prints why a command has failed.

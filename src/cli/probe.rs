@@ -15,8 +15,8 @@ use super::notes::print_notes;
 use riposte::collection::images::ImageCollection;
 use riposte::ingest::extraction;
 use riposte::ingest::extraction::Trial;
-use riposte::ingest::extraction_settings::CollectionSource;
 use riposte::limits::MAX_PROBE_TIME;
+use riposte::session::CollectionSource;
 use riposte::threads;
 use riposte::weights::ModelRole;
 

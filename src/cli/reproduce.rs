@@ -12,13 +12,13 @@ use clap::Args;
 use indicatif::HumanDuration;
 use riposte_eval::escaped;
 
+use super::args::Quiet;
 use super::faults::FaultLog;
-use super::notes::NotePrinter;
+use super::progress::EventPrinter;
 use super::{print, print_json, shown, terminal};
 use riposte::judge::reproduce;
 use riposte::judge::reproduce::{
     FinishedJob, Job, ListedTable, REPORT, REPORT_JSON, ReproduceHost, ReproduceSettings, RowState,
-    Turn,
 };
 use riposte::runs::resources;
 
@@ -77,16 +77,12 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<u8> {
     .context("cannot watch for Ctrl-C")?;
     let mut host = ReproduceHost {
         run: &mut run,
-        on_turn: &mut |turn| {
-            if !args.quiet {
-                announce(&turn);
-            }
-        },
         stop: &stop,
     };
-    let mut notes = NotePrinter(FaultLog::unlisted());
-    let report = reproduce::reproduce(&settings, &mut host, &mut |event| notes.print(event))?;
-    notes.finish()?;
+    let quiet = args.quiet.then_some(Quiet::Progress);
+    let mut printer = EventPrinter::new(quiet, FaultLog::unlisted());
+    let report = reproduce::reproduce(&settings, &mut host, &mut |event| printer.print(event))?;
+    printer.finish()?;
     if args.json {
         print_json(&report)?;
     } else {
@@ -155,16 +151,6 @@ fn list(args: &ReproduceArgs, tables: &[ListedTable]) -> Result<u8> {
         0,
     ))?;
     Ok(0)
-}
-
-fn announce(turn: &Turn) {
-    let (table, row) = (escaped(turn.table), escaped(turn.row));
-    let left = HumanDuration(turn.left);
-    say!(
-        "[{}/{}] {table}: {row}, about {left} left",
-        turn.number,
-        turn.of
-    );
 }
 
 /// Runs a command of this program.

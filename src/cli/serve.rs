@@ -16,8 +16,8 @@ use super::parse;
 use super::progress::EventPrinter;
 use super::text_args::RerankArgs;
 use riposte::collection::read_bytes;
-use riposte::ingest::extraction_settings::{CollectionSource, Session};
 use riposte::serve::ServedCollections;
+use riposte::session::{CollectionSource, Session};
 
 const SAFETY: &str = "Access";
 

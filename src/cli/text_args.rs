@@ -13,8 +13,8 @@ use super::recipe_args::{SearchArgs, SetArgs};
 use riposte::collection::task::Task;
 use riposte::device::{BackendMode, Compute};
 use riposte::files::metadata::UserMetadata;
-use riposte::ingest::extraction_settings::Session;
 use riposte::places::Places;
+use riposte::session::Session;
 use riposte::topic::question::TopicParts;
 use riposte::weights::Models;
 

@@ -14,12 +14,12 @@ use riposte::collection::task::Task;
 use riposte::files::TopicSource;
 use riposte::index::inverted::{self, InvertedIndex, VerifiedFiles};
 use riposte::ingest::extraction::ExtractionHost;
-use riposte::ingest::extraction_settings::{CollectionSource, Session};
 use riposte::runs::finished::{FinishedRun, MadeRun};
 use riposte::runs::plan::Wishes;
 use riposte::runs::run_files::OutputSettings;
 use riposte::runs::service::ServiceRun;
 use riposte::runs::texts::FinishedTextRun;
+use riposte::session::{CollectionSource, Session};
 use riposte::texts::indexes::TextIndexes;
 
 /// `riposte controversial`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use riposte_eval::edition::{EDITIONS, Edition};
 use riposte_eval::escaped;
@@ -11,10 +11,10 @@ use riposte_eval::verify::{Finding, Severity, is_valid};
 use serde_json::{Value, json};
 
 use super::faults::FaultLog;
-use super::notes::NotePrinter;
+use super::progress::EventPrinter;
 use super::{parse, print, print_json, terminal};
 use riposte::collection::task::Task;
-use riposte::files::{check_distinct, check_once, check_writable, named_run};
+use riposte::files::{check_distinct, check_once, check_writable, named_run, write_atomically};
 use riposte::judge::verify::{VerificationSettings, VerifiedRun, Verifier};
 
 /// Number of findings of each kind that are printed without `--verbose`.
@@ -74,14 +74,13 @@ pub fn verify(args: &VerifyArgs) -> Result<u8> {
         topics: args.topics.clone(),
         all: args.verbose,
     };
-    let mut notes = NotePrinter(FaultLog::unlisted());
+    let mut notes = EventPrinter::of_notes(FaultLog::unlisted());
     let mut verifier = Verifier::new(&settings, &mut |event| notes.print(event))?;
     let mut all_valid = true;
     for run in &args.runs {
         let verdict = verifier.verify(run)?;
         match (&args.prototext, &verdict.prototext) {
-            (Some(file), Some(prototext)) => std::fs::write(file, prototext)
-                .with_context(|| format!("cannot write {}", file.display()))?,
+            (Some(file), Some(prototext)) => write_atomically(file, prototext.as_bytes())?,
             (Some(_), None) => bail!(only()),
             (None, _) => {}
         }

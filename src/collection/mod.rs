@@ -4,7 +4,6 @@ pub mod arguments;
 mod braces;
 pub mod documents;
 pub mod entries;
-mod fault;
 pub mod frames;
 pub mod images;
 mod lines;
@@ -18,7 +17,7 @@ pub mod task;
 pub mod texts;
 pub(crate) mod topics;
 
-pub use fault::{Fault, FaultKind};
+pub use crate::events::{Fault, FaultKind};
 pub use source::{read_bytes, read_judged, read_judged_stdin, read_regular};
 pub use topics::read_topics;
 pub(crate) use topics::{ReadTopics, read_topics_with_faults};

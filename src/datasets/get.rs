@@ -15,7 +15,8 @@ use super::entry_name::{MARKER, UNFINISHED};
 use super::unpack::{self, Done};
 use super::{DataFile, DatasetEntry, DatasetRecord, DatasetStatus, Datasets, InstalledFile, lock};
 use crate::disk::{Stamp, parent, read_record, regular, sha256_of, write_record};
-use crate::web::ProgressDisplay;
+use crate::events::{Event, OnEvent};
+use crate::web::Transfer;
 use sources::DatasetSources;
 
 /// What is to be got.
@@ -100,7 +101,7 @@ struct FileProgress {
 pub fn get(
     datasets: &Datasets,
     asked: &DatasetRequest,
-    progress: &ProgressDisplay,
+    on_event: &mut OnEvent,
 ) -> Result<Vec<FetchedDataset>> {
     let entries = chosen(datasets, asked)?;
     check_consent(&entries, asked)?;
@@ -108,11 +109,11 @@ pub fn get(
         .iter()
         .map(|entry| Ok((*entry, missing(datasets, entry, &asked.parts)?)))
         .collect::<Result<_>>()?;
-    space::check(datasets, &missing, progress)?;
+    space::check(datasets, &missing, on_event)?;
     let mut sources = DatasetSources::new(asked.mirror.as_deref())?;
     let mut all = Vec::new();
     for (entry, files) in missing {
-        let got = get_one(datasets, entry, &files, &all, &mut sources, progress);
+        let got = get_one(datasets, entry, &files, &all, &mut sources, on_event);
         let outcome = got.unwrap_or_else(|error| DatasetOutcome::Failed {
             why: format!("{error:#}"),
         });
@@ -181,7 +182,7 @@ fn get_one(
     files: &[&DataFile],
     before: &[FetchedDataset],
     sources: &mut DatasetSources,
-    progress: &ProgressDisplay,
+    on_event: &mut OnEvent,
 ) -> Result<DatasetOutcome> {
     let dir = datasets.dir_of(entry);
     if files.is_empty() {
@@ -191,7 +192,7 @@ fn get_one(
         {
             let _ = fs::remove_dir_all(dir.join(UNFINISHED));
         }
-        progress.log(&format!("{}: already here", entry.name));
+        on_event(Event::step(format!("{}: already here", entry.name)));
         return Ok(DatasetOutcome::Here);
     }
     for used in before.iter().filter(|got| entry.uses.contains(&got.name)) {
@@ -214,16 +215,15 @@ fn get_one(
             name: format!("{}/{}", entry.name, file.file),
             entry,
             file,
-            progress,
         };
-        match getting.get(sources) {
+        match getting.get(sources, on_event) {
             Ok(installed) => {
                 bytes += installed.bytes;
                 record.file.insert(file.file.clone(), installed);
             }
             Err(error) => {
                 let why = format!("{error:#}");
-                progress.log(&format!("{}: {why}", getting.name));
+                on_event(Event::step(format!("{}: {why}", getting.name)));
                 failures.insert(&file.file, why);
             }
         }
@@ -255,11 +255,10 @@ struct Getting<'a> {
     name: String,
     entry: &'a DatasetEntry,
     file: &'a DataFile,
-    progress: &'a ProgressDisplay,
 }
 
 impl Getting<'_> {
-    fn get(&self, sources: &mut DatasetSources) -> Result<InstalledFile> {
+    fn get(&self, sources: &mut DatasetSources, on_event: &mut OnEvent) -> Result<InstalledFile> {
         let record = self.unfinished.join(format!("{}.toml", self.file.file));
         let archive = self.unfinished.join(&self.file.file);
         // a record that cannot be read costs a download
@@ -267,7 +266,7 @@ impl Getting<'_> {
         if step.is_done || self.is_in_place(&archive, &step)? {
             return Ok(step.installed);
         }
-        self.download(&archive, &mut step, sources)?;
+        self.download(&archive, &mut step, sources, on_event)?;
         write_record(&record, &step)?;
         match &self.file.to {
             Some(to) => {
@@ -277,7 +276,7 @@ impl Getting<'_> {
                 fs::rename(&archive, &path).with_context(writing)?;
                 sync_directory(parent(&path));
             }
-            None => self.unpack(&archive, &record, &mut step)?,
+            None => self.unpack(&archive, &record, &mut step, on_event)?,
         }
         step.is_done = true;
         write_record(&record, &step)?;
@@ -306,6 +305,7 @@ impl Getting<'_> {
         archive: &Path,
         step: &mut FileProgress,
         sources: &mut DatasetSources,
+        on_event: &mut OnEvent,
     ) -> Result<()> {
         if regular::is_file(archive)? {
             let reading = || format!("cannot read {}", archive.display());
@@ -325,12 +325,18 @@ impl Getting<'_> {
         }
         *step = FileProgress::default();
         let names = (self.entry.name.as_str(), self.name.as_str());
-        let (sha256, from) = sources.fetch(self.file, names, archive, self.progress)?;
+        let (sha256, from) = sources.fetch(self.file, names, archive, on_event)?;
         step.installed.from = from;
         note_checked(archive, sha256, step)
     }
 
-    fn unpack(&self, archive: &Path, record: &Path, step: &mut FileProgress) -> Result<()> {
+    fn unpack(
+        &self,
+        archive: &Path,
+        record: &Path,
+        step: &mut FileProgress,
+        on_event: &mut OnEvent,
+    ) -> Result<()> {
         let announced =
             unpack::announced(archive, self.file).with_context(|| self.stays(archive))?;
         let rest = announced
@@ -342,8 +348,8 @@ impl Getting<'_> {
         } else {
             "unpacks"
         };
-        self.progress.log(&format!("{}: {verb} it", self.name));
-        let transfer = self.progress.transfer(&self.name);
+        on_event(Event::step(format!("{}: {verb} it", self.name)));
+        let mut transfer = Transfer::new(&self.name, on_event);
         let total = announced.unwrap_or(self.file.about_in_place());
         transfer.begin(step.installed.unpacked, total);
         let done = Done {
@@ -357,16 +363,22 @@ impl Getting<'_> {
             step.files = done.files;
             write_record(record, step)
         };
-        let unpacked = unpack::unpack(archive, self.file, self.dir, done, &transfer, &mut journal);
-        transfer.end();
+        let unpacked = unpack::unpack(
+            archive,
+            self.file,
+            self.dir,
+            done,
+            &mut transfer,
+            &mut journal,
+        );
+        drop(transfer);
         let done = unpacked.with_context(|| self.stays(archive))?;
         let files = match done.files {
             1 => "1 file".to_owned(),
             n => format!("{n} files"),
         };
         let bytes = DecimalBytes(done.bytes);
-        self.progress
-            .log(&format!("{}: {files}, {bytes}", self.name));
+        on_event(Event::step(format!("{}: {files}, {bytes}", self.name)));
         Ok(())
     }
 

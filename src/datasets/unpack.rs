@@ -14,7 +14,7 @@ use zip::ZipArchive;
 
 use super::catalogue::{ArchiveKind, DataFile};
 use super::entry_name::{self, UNFINISHED};
-use crate::disk::{parent, regular};
+use crate::disk::{create_draft, parent, regular};
 use crate::limits::MAX_ARCHIVE_ENTRIES;
 use crate::web::Transfer;
 
@@ -53,7 +53,7 @@ pub(super) fn unpack(
     file: &DataFile,
     dir: &Path,
     done: Done,
-    transfer: &Transfer,
+    transfer: &mut Transfer,
     journal: &mut dyn FnMut(Done) -> Result<()>,
 ) -> Result<Done> {
     let kind = ArchiveKind::of(&file.file).context("it is no archive")?;
@@ -84,7 +84,7 @@ fn open_zip(archive: &Path) -> Result<ZipArchive<File>> {
     Ok(ZipArchive::new(regular::open(archive)?)?)
 }
 
-struct Unpacking<'a> {
+struct Unpacking<'a, 'e> {
     file: &'a DataFile,
     dir: &'a Path,
     temporary: PathBuf,
@@ -92,11 +92,11 @@ struct Unpacking<'a> {
     /// The files that were written since the journal was written.
     unsynced: Vec<PathBuf>,
     journalled: Instant,
-    transfer: &'a Transfer,
+    transfer: &'a mut Transfer<'e>,
     journal: &'a mut dyn FnMut(Done) -> Result<()>,
 }
 
-impl Unpacking<'_> {
+impl Unpacking<'_, '_> {
     fn zip(&mut self, archive: &Path) -> Result<()> {
         let mut zip = open_zip(archive)?;
         let entries = zip.len() as u64;
@@ -168,12 +168,10 @@ impl Unpacking<'_> {
         let left = most.saturating_sub(self.done.bytes);
         let path = self.dir.join(place);
         let writing = || format!("cannot write {}", path.display());
-        // what lies there could be a link of another program
-        let _ = fs::remove_file(&self.temporary);
-        let mut out = File::create_new(&self.temporary).with_context(writing)?;
+        let mut out = create_draft(&self.temporary).with_context(writing)?;
         let mut reader = Remembering {
             entry: entry.take(left.saturating_add(1)),
-            transfer: self.transfer,
+            transfer: &mut *self.transfer,
             failed: false,
         };
         // what an archive says about the size of an entry can be wrong, so the bytes are counted
@@ -235,13 +233,13 @@ fn damaged(entry: &str) -> String {
 }
 
 /// A reader that shows how much was read, and remembers whether it has failed: `io::copy` does not say whether reading or writing did.
-struct Remembering<'t, R> {
+struct Remembering<'t, 'e, R> {
     entry: R,
-    transfer: &'t Transfer,
+    transfer: &'t mut Transfer<'e>,
     failed: bool,
 }
 
-impl<R: Read> Read for Remembering<'_, R> {
+impl<R: Read> Read for Remembering<'_, '_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.entry.read(buffer);
         self.failed |= read.is_err();
@@ -334,8 +332,9 @@ mod tests {
                 told.push(done);
                 Ok(())
             };
-            let transfer = Transfer::hidden();
-            let all = unpack(&archive, &file, dir.path(), done, &transfer, &mut journal).unwrap();
+            let mut silent = |_| ();
+            let transfer = &mut Transfer::new("", &mut silent);
+            let all = unpack(&archive, &file, dir.path(), done, transfer, &mut journal).unwrap();
             let (entries, bytes, files) = (3, 24, 3);
             let must = Done {
                 entries,

@@ -9,7 +9,9 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::{open_here, parent};
+use anyhow::{Context, Result};
+
+use super::{open_here, parent, regular, remove_if_there};
 
 /// The beginning of the names of temporary directories.
 pub(super) const TEMPORARY: &str = ".riposte-";
@@ -59,6 +61,34 @@ pub fn replace_with(
         file.set_permissions(fs::Permissions::from_mode(0o644))?;
     }
     fs::rename(written, path)
+}
+
+/// Creates a file in a temporary directory or under a temporary name, which is renamed when it is complete. What lies there is replaced: it could be a
+/// link of another program.
+///
+/// # Errors
+/// The directory cannot be written.
+pub(crate) fn create_draft(path: &Path) -> io::Result<File> {
+    remove_if_there(path)?;
+    File::create_new(path)
+}
+
+/// Writes a file where [`create_draft`] creates one.
+///
+/// # Errors
+/// It cannot be written. The message names it.
+pub(crate) fn write_draft(path: &Path, bytes: &[u8]) -> Result<()> {
+    let written = create_draft(path).and_then(|mut file| file.write_all(bytes));
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Gives a file of a temporary directory its place, where it replaces an older one.
+///
+/// # Errors
+/// The place cannot be written.
+pub(crate) fn rename_draft(draft: &Path, to: &Path) -> io::Result<()> {
+    regular::open(draft)?.sync_all()?;
+    fs::rename(draft, to)
 }
 
 /// Whether bytes that are written to the path pass through it: a device such as `/dev/null`, a terminal or a pipe, or what a link in `/dev` leads to. Who

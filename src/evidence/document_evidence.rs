@@ -55,6 +55,11 @@ impl Evidence {
     pub fn put<V: ChannelValue>(&mut self, value: V) {
         self.values.insert(TypeId::of::<V>(), Box::new(value));
     }
+
+    /// Adds the values of the channels of other evidence.
+    pub(super) fn add(&mut self, other: Evidence) {
+        self.values.extend(other.values);
+    }
 }
 
 #[cfg(test)]

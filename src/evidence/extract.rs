@@ -27,6 +27,7 @@ use super::clock::Clock;
 use super::store::{Store, StoredDocument};
 use crate::collection::Fault;
 use crate::collection::images::{FileState, ImageCollection, ImageFolder};
+use crate::events::{Event, OnEvent};
 use crate::threads;
 
 use files::Policy;
@@ -140,13 +141,6 @@ impl Shard {
     }
 }
 
-/// The progress of an extraction, in documents.
-#[derive(Clone, Copy, Debug)]
-pub struct ExtractionProgress {
-    pub done: usize,
-    pub total: usize,
-}
-
 /// The result of an extraction.
 #[derive(Debug, Default)]
 pub struct ExtractionSummary {
@@ -235,7 +229,7 @@ pub fn extract(
     tools: &Extractors,
     extent: ExtractionScope,
     stop: &AtomicBool,
-    on_progress: &mut dyn FnMut(ExtractionProgress),
+    on_event: &mut OnEvent,
 ) -> Result<ExtractionSummary> {
     let entries = first_entries(collection, extent.limit);
     let mine: Vec<usize> = (0..entries.len())
@@ -288,7 +282,7 @@ pub fn extract(
             threads::spawn(scope, move || job.work(worker, &sender))?;
         }
         drop(sender);
-        writer.write_all(receiver, on_progress)
+        writer.write_all(receiver, on_event)
     });
     if let Some(at_work) = at_work {
         // notes that cannot be removed only make the next extraction try their documents first
@@ -358,18 +352,14 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// Writes groups until no worker is left. The receiver is dropped even after an error, so that no worker waits for it.
-    fn write_all(
-        &mut self,
-        receiver: Receiver<Finished>,
-        on_progress: &mut dyn FnMut(ExtractionProgress),
-    ) -> Result<()> {
+    fn write_all(&mut self, receiver: Receiver<Finished>, on_event: &mut OnEvent) -> Result<()> {
         let mut done = 0;
         let total = self.job.mine.len();
         for members in &receiver {
             let start = Instant::now();
             done += self.write(members?)?;
             self.seconds += start.elapsed().as_secs_f64();
-            on_progress(ExtractionProgress { done, total });
+            on_event(Event::progress(done, total));
         }
         if !self.states.is_empty() {
             self.store.write_file_states(&self.states)?;

@@ -23,6 +23,7 @@ use rusqlite::{Row, ToSql};
 use super::channel::{Channel, Extractor, NewExtractor, Precision, PutRow};
 use super::document::DocumentInWork;
 use super::guarded::guarded;
+use super::store::{ALL, Store};
 use super::table::ColumnType::{Integer, Text};
 use super::table::EvidenceTable;
 use super::{ChannelValue, Evidence};
@@ -59,7 +60,7 @@ pub(crate) static FULL_TITLE: EvidenceTable =
     EvidenceTable::new("full_title", 1, &[(Text, "page title")]).added_later();
 
 /// The ranks at which the crawl found a page of an image.
-pub(crate) static CRAWL_RANK: EvidenceTable = EvidenceTable::new(
+static CRAWL_RANK: EvidenceTable = EvidenceTable::new(
     "crawl_rank",
     2,
     &[
@@ -206,8 +207,31 @@ fn page_of(row: &Row) -> rusqlite::Result<PageEvidence> {
     })
 }
 
+impl Store {
+    /// Calls `each` with every rank at which the crawl found a document, ordered by document.
+    pub fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
+        self.each_row(&CRAWL_RANK, ALL, |row| {
+            each(row.get_ref(0)?.as_str()?, &rank_of(row)?);
+            Ok(())
+        })
+    }
+
+    /// For each way of finding the image's element in a page ("xpath", "url", "no"): in how many pages it was found so, and in how many
+    /// of them the element names the image. These counts are for the terminal, and the only values that are not verified.
+    pub fn elements(&self) -> Result<Vec<(String, i64, i64)>> {
+        let sql =
+            "SELECT found, count(*), sum(names_image) FROM page GROUP BY found ORDER BY found DESC";
+        self.reading(|c| {
+            let mut statement = c.prepare(sql)?;
+            let counts =
+                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            Ok(counts.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+}
+
 /// A row of the table of crawl ranks.
-pub(super) fn rank_of(row: &Row) -> rusqlite::Result<CrawlRank> {
+fn rank_of(row: &Row) -> rusqlite::Result<CrawlRank> {
     Ok(CrawlRank {
         query: row.get(3)?,
         topic: row.get(4)?,

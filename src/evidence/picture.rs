@@ -9,11 +9,13 @@ pub use decode::{DecodedImage, decode};
 pub use hash::{hamming, perceptual_hash};
 pub use statistics::{PictureStatistics, measure};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use riposte_eval::DocId;
 use rusqlite::Row;
 
 use super::channel::{Channel, Extractor, NewExtractor, Precision, PutRow};
 use super::document::DocumentInWork;
+use super::store::{ALL, Store};
 use super::table::ColumnType::{Integer, Real, Text};
 use super::table::EvidenceTable;
 use super::{ChannelValue, Evidence};
@@ -23,7 +25,7 @@ use crate::weights::CheckedModel;
 pub(crate) const PRODUCER: &str = "picture 1";
 
 /// The statistics of pictures. `phash` has 16 hexadecimal digits, and `average` is rrggbb.
-pub(crate) static PICTURE: EvidenceTable = EvidenceTable::new(
+static PICTURE: EvidenceTable = EvidenceTable::new(
     "picture",
     0,
     &[
@@ -114,6 +116,24 @@ impl Extractor for PictureChannel {
             evidence.put(measure(&image.picture.image, evidence.list()));
         }
         Ok(())
+    }
+}
+
+impl Store {
+    /// The perceptual hashes of all images that could be decoded, by document.
+    pub fn perceptual_hashes(&self) -> Result<Vec<(DocId, u64)>> {
+        let mut hashes = Vec::new();
+        self.each_row(&PICTURE, ALL, |row| {
+            hashes.push((DocId(row.get(0)?), row.get::<_, String>(3)?));
+            Ok(())
+        })?;
+        let path = self.path().display();
+        let hashes = hashes.into_iter().map(|(id, text)| {
+            let hash = u64::from_str_radix(&text, 16);
+            let hash = hash.with_context(|| format!("{path}: {text:?} is not a perceptual hash"));
+            Ok((id, hash?))
+        });
+        hashes.collect()
     }
 }
 

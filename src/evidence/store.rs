@@ -29,18 +29,19 @@ use riposte_nn::conv::Numeric;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, Row, params};
 
+use super::Evidence;
 use super::channel::{Channel, Channels};
 pub use super::channel::{ChannelBackend, NewEvidence, Provenance};
 use super::table::EvidenceTable;
-use super::{Evidence, ocr, page, picture};
 use crate::collection::Fault;
-use crate::collection::images::{CrawlRank, FileState};
+use crate::collection::images::FileState;
 use crate::disk::regular;
 use crate::workspace::file::StepBudget;
 use crate::workspace::schema::Schema;
 use crate::workspace::{Lock, OUTPUTS, file};
 pub use at_work::{AtWork, DocumentAtWork};
-use checksum::{ALL, AllSums, readable};
+pub(super) use checksum::ALL;
+use checksum::readable;
 pub use checksum::{DamagedRecord, is_damaged_record};
 use documents::MainProducers;
 pub use documents::StoredDocument;
@@ -48,9 +49,7 @@ pub use export::exported_files;
 pub use merge::MergeResult;
 pub use passed_over::PassedOver;
 pub use portable::{MemoryStore, describe};
-use rows::{
-    fault_of, read_channels, read_document, read_neighbours, write_file_state, write_record,
-};
+use rows::{fault_of, read_document, read_neighbours, write_file_state, write_record};
 pub use shard_file::ShardFile;
 use tables::SCHEMA_VERSION;
 
@@ -353,23 +352,9 @@ impl Store {
         self.reading(|c| read_document(c, channels, id, false))
     }
 
-    /// Adds a channel of a document to its evidence.
-    pub(crate) fn read_channel(
-        &self,
-        id: &DocId,
-        channel: &dyn Channel,
-        evidence: &mut Evidence,
-    ) -> Result<()> {
-        self.reading(|c| {
-            let sums = AllSums::read(c, (&id.0, &id.0))?;
-            let all = std::slice::from_mut(evidence);
-            read_channels(c, &sums, &[channel], &[id], true, all)
-        })
-    }
-
-    /// The words of documents that are stored one after another, in the order of their ids.
-    pub fn words(&self, ids: &[&DocId]) -> Result<Vec<Evidence>> {
-        self.reading(|c| read_neighbours(c, &[&page::Pages, &ocr::Ocr], ids))
+    /// The evidence of documents that are stored one after another, in the order of their ids, without tables that are seldom read.
+    pub fn neighbours(&self, ids: &[&DocId], channels: &[&dyn Channel]) -> Result<Vec<Evidence>> {
+        self.reading(|c| read_neighbours(c, channels, ids))
     }
 
     /// Calls `each` with the evidence of every one of these documents by some channels, and with its place in `ids`, which are sorted. Tables that
@@ -383,7 +368,7 @@ impl Store {
         let mut at = 0..;
         for ids in ids.chunks(NEIGHBOURS) {
             let ids: Vec<&DocId> = ids.iter().collect();
-            let read = self.reading(|c| read_neighbours(c, channels, &ids))?;
+            let read = self.neighbours(&ids, channels)?;
             (read.iter().zip(at.by_ref())).for_each(|(read, at)| each(at, read));
         }
         Ok(())
@@ -424,14 +409,6 @@ impl Store {
         })
     }
 
-    /// Calls `each` with every rank at which the crawl found a document, ordered by document.
-    pub fn each_crawl_rank(&self, mut each: impl FnMut(&str, &CrawlRank)) -> Result<()> {
-        self.each_row(&page::CRAWL_RANK, ALL, |row| {
-            each(row.get_ref(0)?.as_str()?, &page::rank_of(row)?);
-            Ok(())
-        })
-    }
-
     /// The faults of all documents, ordered by document.
     pub fn faults(&self) -> Result<Vec<(DocId, Fault)>> {
         let mut faults = Vec::new();
@@ -443,37 +420,8 @@ impl Store {
         Ok(faults)
     }
 
-    /// For each way of finding the image's element in a page ("xpath", "url", "no"): in how many pages it was found so, and in how many
-    /// of them the element names the image. These counts are for the terminal, and the only values that are not verified.
-    pub fn elements(&self) -> Result<Vec<(String, i64, i64)>> {
-        let sql =
-            "SELECT found, count(*), sum(names_image) FROM page GROUP BY found ORDER BY found DESC";
-        self.reading(|c| {
-            let mut statement = c.prepare(sql)?;
-            let counts =
-                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-            Ok(counts.collect::<rusqlite::Result<_>>()?)
-        })
-    }
-
-    /// The perceptual hashes of all images that could be decoded, by document.
-    pub fn perceptual_hashes(&self) -> Result<Vec<(DocId, u64)>> {
-        let mut hashes = Vec::new();
-        self.each_row(&picture::PICTURE, ALL, |row| {
-            hashes.push((DocId(row.get(0)?), row.get::<_, String>(3)?));
-            Ok(())
-        })?;
-        let path = self.place.path.display();
-        let hashes = hashes.into_iter().map(|(id, text)| {
-            let hash = u64::from_str_radix(&text, 16);
-            let hash = hash.with_context(|| format!("{path}: {text:?} is not a perceptual hash"));
-            Ok((id, hash?))
-        });
-        hashes.collect()
-    }
-
     /// Calls `each` with the rows of a table about a range of documents.
-    fn each_row(
+    pub(super) fn each_row(
         &self,
         table: &EvidenceTable,
         range: (&str, &str),
@@ -495,7 +443,7 @@ impl Store {
     }
 
     /// Reads in one transaction. Otherwise SQLite would lock the file for each statement, and a document needs a dozen statements.
-    fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    pub(super) fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.steps.renew(&[&self.place.path]);
         let read = || {
             let transaction = self.connection.unchecked_transaction()?;

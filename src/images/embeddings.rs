@@ -1,19 +1,20 @@
 //! The embeddings of topics, and of the arguments about them.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use riposte_eval::topic::Topic;
 
 use super::ImageRankingSettings;
-use crate::events::Note;
+use crate::events::{Event, OnEvent};
+use crate::evidence::channel::{self, Channel};
 use crate::evidence::clip::Slot;
 use crate::evidence::extract::without_inputs;
 use crate::evidence::image_text::ImageTextLikeness;
 use crate::evidence::store::Store;
 use crate::index::vector::mean_direction;
 use crate::reading::{QueryEncoder, Reader};
+use crate::recipes::channels::CHANNELS;
 use crate::recipes::image_approach::{ListForm, StanceRecipe};
 use crate::score::signal::SignalNeed;
-use crate::stopped::Stopped;
 use crate::texts::likeness::{ArgumentVectors, Arguments, argument_sentences};
 use crate::topic::prompts::{self, PromptRole};
 use crate::topic::question::Question;
@@ -70,7 +71,7 @@ impl Embeddings {
         topics: &[Topic],
         questions: &[Question],
         settings: &ImageRankingSettings,
-        notes: &mut Vec<Note>,
+        on_event: &mut OnEvent,
     ) -> Result<Self> {
         let mut embeddings = Embeddings {
             topics: topics.iter().map(|_| TopicVectors::default()).collect(),
@@ -82,7 +83,7 @@ impl Embeddings {
         let relevance = &settings.approach.relevance;
         if beliefs || relevance.uses(|need| matches!(need, SignalNeed::Sentence(_))) {
             let texts: Vec<String> = questions.iter().map(|q| q.words.clone()).collect();
-            if let Some(vectors) = embed(store, reader, QueryEncoder::Sentence, &texts, notes)? {
+            if let Some(vectors) = embed(store, reader, QueryEncoder::Sentence, &texts, on_event)? {
                 for (topic, vector) in embeddings.topics.iter_mut().zip(vectors) {
                     topic.words = Some(vector);
                 }
@@ -99,7 +100,7 @@ impl Embeddings {
             let groups = prompt_groups(topics, questions, settings, model);
             let texts: Vec<String> = groups.iter().flat_map(|g| g.prompts.clone()).collect();
             let encoder = QueryEncoder::ImageText(model);
-            if let Some(vectors) = embed(store, reader, encoder, &texts, notes)? {
+            if let Some(vectors) = embed(store, reader, encoder, &texts, on_event)? {
                 embeddings.add_prompts(model, &groups, &vectors);
                 if let Some(name) = model_of(store, encoder)? {
                     embeddings.likeness[model as usize] = reader.likeness(encoder, &name)?;
@@ -153,7 +154,7 @@ impl Embeddings {
         }
     }
 
-    /// Searches for arguments about each topic, and embeds them. If `on_progress` returns `false`, this stops with an error.
+    /// Searches for arguments about each topic, and embeds them.
     ///
     /// # Errors
     /// The index, a store or a model fails, or the user has stopped the run.
@@ -163,25 +164,23 @@ impl Embeddings {
         questions: &[Question],
         store: &Store,
         reader: &mut Reader,
-        notes: &mut Vec<Note>,
-        on_progress: &mut dyn FnMut(usize) -> bool,
+        on_event: &mut OnEvent,
     ) -> Result<()> {
         let mut topics = self.topics.iter();
         if topics.all(|topic| topic.words.is_none() && topic.prompts[0].is_none()) {
-            notes.push(
-                "likeness to arguments is off: it needs vectors of sentences or of CLIP, and this run has neither"
-                    .to_owned()
-                    .into(),
-            );
+            on_event(Event::note(
+                "likeness to arguments is off: it needs vectors of sentences or of CLIP, and this run has neither",
+            ));
             return Ok(());
         }
         for (topic, question) in self.topics.iter_mut().zip(questions) {
-            ensure!(on_progress(0), Stopped::Models);
+            on_event(Event::progress(0, questions.len()));
+            reader.check_stopped()?;
             let sentences = argument_sentences(arguments, question, reader)?;
             let texts: Vec<String> = sentences.iter().map(|s| s.text.clone()).collect();
             let (mut words, mut clip) = (None, None);
             if topic.words.is_some() {
-                words = embed(store, reader, QueryEncoder::Argument, &texts, notes)?;
+                words = embed(store, reader, QueryEncoder::Argument, &texts, on_event)?;
             }
             if topic.prompts[0].is_some() {
                 clip = embed(
@@ -189,7 +188,7 @@ impl Embeddings {
                     reader,
                     QueryEncoder::ImageText(Slot::First),
                     &texts,
-                    notes,
+                    on_event,
                 )?;
             }
             let are_embedded = words.is_some() || clip.is_some();
@@ -198,10 +197,10 @@ impl Embeddings {
             topic.clip_arguments = compare(clip);
             // without vectors, `embed` has noted why
             if are_embedded && topic.arguments.is_none() && topic.clip_arguments.is_none() {
-                notes.push(format!(
+                on_event(Event::note(format!(
                     "too few arguments for both sides of \"{}\": likeness to arguments is off for this topic",
                     question.claim
-                ).into());
+                )));
             }
         }
         Ok(())
@@ -256,30 +255,32 @@ fn embed(
     reader: &mut Reader,
     encoder: QueryEncoder,
     texts: &[String],
-    notes: &mut Vec<Note>,
+    on_event: &mut OnEvent,
 ) -> Result<Option<Vec<Vec<f32>>>> {
     let channel = encoder.channel();
-    let is_second = encoder == QueryEncoder::ImageText(Slot::Second);
+    let must_be_named = channel::find(CHANNELS, channel).is_some_and(Channel::only_if_named);
     let Some(model) = model_of(store, encoder)? else {
         // without the model, the extraction has already noted that the channel is off
         if reader.installed(encoder).is_some() {
-            notes.push(format!("{channel} is off: the store has no such evidence").into());
-        } else if is_second {
-            notes.push(format!(
+            on_event(Event::note(format!(
+                "{channel} is off: the store has no such evidence"
+            )));
+        } else if must_be_named {
+            on_event(Event::note(format!(
                 "{channel} is off: the store has no such evidence, and --{channel} names no model to compute it"
-            ).into());
+            )));
         }
         return Ok(None);
     };
     let vectors = reader.query_vectors(encoder, &model, texts)?;
-    if vectors.is_none() && is_second && reader.installed(encoder).is_none() {
-        notes.push(format!(
+    if vectors.is_none() && must_be_named && reader.installed(encoder).is_none() {
+        on_event(Event::note(format!(
             "{channel} is off: its evidence was made by {model}, and --{channel} does not name this model to embed the topics"
-        ).into());
+        )));
     } else if vectors.is_none() {
-        notes.push(format!(
+        on_event(Event::note(format!(
             "{channel} is off: its evidence was made by {model}, which is not installed to embed the topics"
-        ).into());
+        )));
     }
     Ok(vectors)
 }

@@ -13,7 +13,7 @@ use super::opinions::{argument_scores, stance_scores};
 use super::signals::CrawlRanks;
 use super::texts::{PoolTexts, TextStances};
 use super::{ImageRanking, ImageRankingSettings, POOL, TopicTask, rationale};
-use crate::events::{Note, NoteKind};
+use crate::events::{Event, Note, NoteKind, OnEvent};
 use crate::evidence::picture::PictureStatistics;
 use crate::index::images::ImageEvidence;
 use crate::index::search::explain::SCORE;
@@ -245,6 +245,7 @@ pub(super) fn select_lists(
     scored: Vec<ScoredImage>,
     settings: &ImageRankingSettings,
     ranking: &mut ImageRanking,
+    on_event: &mut OnEvent,
     judge: impl FnOnce(&mut dyn Iterator<Item = &DocId>) -> Result<TopicProbabilities>,
 ) -> Result<()> {
     let topic = task.topic;
@@ -266,7 +267,7 @@ pub(super) fn select_lists(
         ListForm::Stances => select::select(&candidates, overlap),
         ListForm::Claims => select::select_claim(&candidates, settings.claim_length),
     };
-    note_short_lists(topic, &listed, settings, &mut ranking.notes);
+    note_short_lists(topic, &listed, settings, on_event);
     let mut about = judge(&mut listed.iter().map(|image| &image.doc))?;
     ranking.judged.insert(topic.id.clone(), Judged::of(&about));
     let mut entries: BTreeMap<DocId, Vec<ListEntry>> = BTreeMap::new();
@@ -337,12 +338,12 @@ fn note_short_lists(
     topic: &Topic,
     listed: &[Selected],
     settings: &ImageRankingSettings,
-    notes: &mut Vec<Note>,
+    on_event: &mut OnEvent,
 ) {
     let id = &topic.id;
     let mut note = |text| {
         let kind = NoteKind::ShortList(id.clone());
-        notes.push(Note { kind, text });
+        on_event(Event::Note(Note { kind, text }));
     };
     match settings.approach.form {
         ListForm::Stances => {

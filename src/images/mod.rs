@@ -17,7 +17,7 @@ mod signals;
 mod systems;
 pub(crate) mod texts;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -28,10 +28,9 @@ use riposte_eval::run::ImageRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, Stance, TopicId};
 
-use crate::events::Note;
+use crate::events::{Event, OnEvent};
 use crate::evidence::Channel;
 use crate::evidence::clip::{ImageTextVectors, Slot};
-use crate::evidence::image_text::ImageTextLikeness;
 use crate::evidence::ocr::Ocr;
 use crate::evidence::page::Pages;
 use crate::evidence::picture::PictureChannel;
@@ -39,7 +38,7 @@ use crate::evidence::sentence::SentenceVectors;
 use crate::evidence::sentiment::{AfinnScores, VaderScores};
 use crate::evidence::store::{Store, StoreFile};
 use crate::files::explanations::{Explanations, KeepExplanations};
-use crate::index::images::{Field, ImageEvidence, ImageIndex};
+use crate::index::images::{ImageEvidence, ImageIndex};
 use crate::language::other_language;
 use crate::presence;
 use crate::presence::JudgedTopics;
@@ -47,9 +46,8 @@ use crate::reading::Reader;
 use crate::recipes::image_approach::{
     ArgumentRecipe, Cut, Eligible, ImageApproach, ListForm, Scale, StanceRecipe,
 };
-use crate::score::signal::{SignalInputs, SignalNeed, SignalValues};
+use crate::score::signal::SignalNeed;
 use crate::score::{Opinion, RELEVANCE, explain_weighted_mean, weighted_mean};
-use crate::stopped::Stopped;
 use crate::texts::likeness::Arguments;
 use crate::topic::question::{self, Question, TopicParts};
 use embeddings::{Embeddings, TopicVectors};
@@ -108,12 +106,9 @@ pub struct ImageRanking {
     pub explained: Explanations<ExplainedImage>,
     /// Which of the listed images are about their topic.
     pub judged: JudgedTopics,
-    /// Notes for the user: short lists, channels that are off.
-    pub notes: Vec<Note>,
 }
 
-/// Ranks the images for the topics. `on_progress` receives the number of finished topics before each group of topics and at the end; if it
-/// returns `false`, ranking stops with an error.
+/// Ranks the images for the topics. `on_event` receives notes (short lists, channels that are off), and the number of finished topics.
 ///
 /// # Errors
 /// A store or a model fails, or ranking was stopped. The model outputs that were computed before are stored in every case.
@@ -124,18 +119,23 @@ pub fn rank(
     arguments: Option<Arguments>,
     topics: &[Topic],
     settings: &ImageRankingSettings,
-    on_progress: &mut dyn FnMut(usize) -> bool,
+    on_event: &mut OnEvent,
 ) -> Result<ImageRanking> {
     let mut ranking = ImageRanking {
         explained: Explanations::new(&settings.keep)?,
         ..ImageRanking::default()
     };
-    let notes = &mut ranking.notes;
-    let questions = read_questions(topics, settings, notes)?;
+    // a note that applies to every topic is shown once
+    let mut seen = HashSet::new();
+    let on_event: &mut OnEvent = &mut |event| match event {
+        Event::Note(note) if !seen.insert(note.clone()) => {}
+        other => on_event(other),
+    };
+    let questions = read_questions(topics, settings, on_event)?;
     let mut embeddings =
-        Embeddings::of_questions(store, reader, topics, &questions, settings, notes)?;
+        Embeddings::of_questions(store, reader, topics, &questions, settings, on_event)?;
     if let Some(arguments) = arguments {
-        embeddings.add_arguments(&arguments, &questions, store, reader, notes, on_progress)?;
+        embeddings.add_arguments(&arguments, &questions, store, reader, on_event)?;
     }
     let ranker = Ranker::new(index, store, settings, &embeddings)?;
     let tasks: Vec<TopicTask> = topics
@@ -155,18 +155,16 @@ pub fn rank(
         let mut cosines = signals::read(store, index.ids(), tasks, relevance)?;
         let groups = tasks.chunks(TOPICS_AT_ONCE);
         for (group, cosines) in groups.zip(cosines.chunks_mut(TOPICS_AT_ONCE)) {
-            ensure!(on_progress(done), Stopped::Models);
-            ranker.rank(group, cosines, reader, &mut ranking)?;
+            on_event(Event::progress(done, topics.len()));
+            reader.check_stopped()?;
+            ranker.rank(group, cosines, reader, &mut ranking, on_event)?;
             done += group.len();
         }
     }
-    on_progress(topics.len());
-    ranking
-        .notes
-        .extend(reader.note_of_damage().map(Note::from));
-    // a note that applies to every topic is shown once
-    let mut seen = HashSet::new();
-    ranking.notes.retain(|note| seen.insert(note.clone()));
+    on_event(Event::progress(topics.len(), topics.len()));
+    (reader.note_of_damage().map(Event::note))
+        .into_iter()
+        .for_each(on_event);
     Ok(ranking)
 }
 
@@ -174,7 +172,7 @@ pub fn rank(
 fn read_questions(
     topics: &[Topic],
     settings: &ImageRankingSettings,
-    notes: &mut Vec<Note>,
+    on_event: &mut OnEvent,
 ) -> Result<Vec<Question>> {
     let mut questions: Vec<Question> = topics
         .iter()
@@ -183,17 +181,20 @@ fn read_questions(
     for (topic, question) in topics.iter().zip(&questions) {
         let candidates = settings.candidates.as_ref();
         if candidates.is_some_and(|all| all.of(&topic.id).is_none_or(BTreeSet::is_empty)) {
-            notes.push(format!("topic {} has no candidate to re-rank", topic.id).into());
+            on_event(Event::note(format!(
+                "topic {} has no candidate to re-rank",
+                topic.id
+            )));
         }
         if settings.approach.form == ListForm::Stances && question.counter_claim.is_empty() {
             let text = format!(
                 "topic {} ({:?}) is an open question: there is no claim that images could support or attack",
                 topic.id, topic.title
             );
-            notes.push(text.into());
+            on_event(Event::note(text));
         }
     }
-    query::process(&mut questions, &settings.approach.query, notes)?;
+    query::process(&mut questions, &settings.approach.query, on_event)?;
     Ok(questions)
 }
 
@@ -205,6 +206,9 @@ struct TopicTask<'a> {
     /// Whether the topic is in another language than English. What reads stances would assign sides at random.
     is_foreign: bool,
 }
+
+/// A value for each image; `None` for an image that lacks what the signal needs.
+type SignalValues = Vec<Option<f64>>;
 
 /// The values of one signal for all images.
 struct Column {
@@ -287,6 +291,7 @@ impl<'a> Ranker<'a> {
         cosines: &mut [Cosines],
         reader: &mut Reader,
         ranking: &mut ImageRanking,
+        on_event: &mut OnEvent,
     ) -> Result<()> {
         let store = self.store.open_to_read()?;
         if self.settings.approach.stance == StanceRecipe::Crawl {
@@ -295,7 +300,7 @@ impl<'a> Ranker<'a> {
                 let members = self.members(topic);
                 let ids = self.index.ids();
                 let scored = lists::crawl_scores(&self.crawl, topic, ids, &members);
-                self.select(task, scored, &store, ranking)?;
+                self.select(task, scored, &store, ranking, on_event)?;
             }
             return Ok(());
         }
@@ -309,7 +314,7 @@ impl<'a> Ranker<'a> {
             })
             .collect::<Result<Vec<Pool>>>()?;
         for (task, scored) in tasks.iter().zip(self.score(tasks, pools, reader)?) {
-            self.select(task, scored, &store, ranking)?;
+            self.select(task, scored, &store, ranking, on_event)?;
         }
         Ok(())
     }
@@ -321,6 +326,7 @@ impl<'a> Ranker<'a> {
         scored: Vec<ScoredImage>,
         store: &Store,
         ranking: &mut ImageRanking,
+        on_event: &mut OnEvent,
     ) -> Result<()> {
         let topic = task.topic;
         let vector = task.vectors.words.as_deref();
@@ -328,7 +334,7 @@ impl<'a> Ranker<'a> {
         let judge = |listed: &mut dyn Iterator<Item = &DocId>| {
             presence::of_images(topic, listed, store, vector)
         };
-        select_lists(task, scored, self.settings, ranking, judge)
+        select_lists(task, scored, self.settings, ranking, on_event, judge)
     }
 
     /// Scores the candidates of a group of topics.
@@ -393,24 +399,20 @@ impl<'a> Ranker<'a> {
         let mut columns = Vec::new();
         for (key, weight) in &recipe.channels {
             let signal = key.signal();
-            let mut inputs = TopicInputs {
-                ranker: self,
-                task,
-                members,
-                stored: cosines.remove(key).map(|column| {
-                    let values = column.into_iter();
-                    values
-                        .map(|value| (!value.is_nan()).then_some(value))
-                        .collect()
-                }),
-            };
+            let stored = cosines.remove(key);
             // a signal that is off has no column
-            let Some(mut values) = signal.values(&mut inputs)? else {
+            let Some(mut values) = self.values(signal.need, task, members, stored)? else {
                 continue;
             };
             if recipe.scale == Scale::Unit {
+                // the range of an image-text model's cosines depends on how the model was trained
+                let model = signal.need.image_text();
+                let likeness = model.map(|model| self.embeddings.likeness(model));
                 for value in values.iter_mut().flatten() {
-                    *value = signal.to_unit(*value, &inputs);
+                    *value = match likeness {
+                        Some(likeness) => likeness.to_unit(*value),
+                        None => value.clamp(0.0, 1.0),
+                    };
                 }
             }
             columns.push(Column {
@@ -425,6 +427,54 @@ impl<'a> Ranker<'a> {
             approach.name
         );
         Ok(columns)
+    }
+
+    /// The values of a signal; `None` if it is off. `stored` has what was computed for all topics at once. BM25 scores are divided by the topic's best
+    /// score in the field if the recipe scales values.
+    ///
+    /// # Errors
+    /// The index cannot be read, or the recipe has no prior.
+    fn values(
+        &self,
+        need: SignalNeed,
+        task: &TopicTask,
+        members: &[usize],
+        stored: Option<Vec<f64>>,
+    ) -> Result<Option<SignalValues>> {
+        let words = &task.question.words;
+        let relevance = &self.settings.approach.relevance;
+        let mut values = vec![None; self.index.ids().len()];
+        match need {
+            SignalNeed::Words(field) => {
+                let scores = self.index.bm25(field, words)?;
+                let best = scores.iter().copied().fold(0.0, f64::max);
+                let is_divided = relevance.scale == Scale::Unit && best > 0.0;
+                let divisor = if is_divided { best } else { 1.0 };
+                let value = |score: f64| (score > 0.0).then(|| score / divisor);
+                values = scores.into_iter().map(value).collect();
+            }
+            SignalNeed::QueryLikelihood(field) => {
+                let mu = relevance.mu.context("a Dirichlet prior needs mu")?;
+                let scores = self.index.dirichlet(field, words, mu, members)?;
+                for (at, score) in members.iter().zip(scores) {
+                    values[*at] = Some(score);
+                }
+            }
+            SignalNeed::Crawl => {
+                for (at, (rank, _)) in self.crawl.best(&task.topic.id, &[""]) {
+                    values[at] = Some(1.0 / f64::from(rank));
+                }
+            }
+            SignalNeed::Sentence(_)
+            | SignalNeed::About(_)
+            | SignalNeed::Title(_)
+            | SignalNeed::Arguments
+            | SignalNeed::Channel(_) => {
+                let value = |value: f64| (!value.is_nan()).then_some(value);
+                return Ok(stored.map(|stored| stored.into_iter().map(value).collect()));
+            }
+        }
+        Ok(Some(values))
     }
 
     /// The candidates with their relevance, the best first.
@@ -518,61 +568,6 @@ fn take_one(room: &mut usize) -> bool {
     let is_free = *room > 0;
     *room = room.saturating_sub(1);
     is_free
-}
-
-/// What a signal needs, for one topic.
-struct TopicInputs<'a> {
-    ranker: &'a Ranker<'a>,
-    task: &'a TopicTask<'a>,
-    members: &'a [usize],
-    /// The cosines of the signal; `None` if it is not computed from cosines, or is off.
-    stored: Option<SignalValues>,
-}
-
-impl SignalInputs for TopicInputs<'_> {
-    fn images(&self) -> usize {
-        self.ranker.index.ids().len()
-    }
-
-    fn is_scaled(&self) -> bool {
-        self.ranker.settings.approach.relevance.scale == Scale::Unit
-    }
-
-    fn words(&self, field: Field) -> Result<(Vec<f64>, f64)> {
-        let (index, words) = (self.ranker.index, &self.task.question.words);
-        let scores = index.bm25(field, words)?;
-        let best = scores.iter().copied().fold(0.0, f64::max);
-        Ok((scores, best))
-    }
-
-    fn likelihoods(&self, field: Field) -> Result<SignalValues> {
-        let mu = self.ranker.settings.approach.relevance.mu;
-        let mu = mu.context("a Dirichlet prior needs mu")?;
-        let words = &self.task.question.words;
-        let scores = (self.ranker.index).dirichlet(field, words, mu, self.members)?;
-        let mut values = vec![None; self.images()];
-        for (at, score) in self.members.iter().zip(scores) {
-            if let Some(value) = values.get_mut(*at) {
-                *value = Some(score);
-            }
-        }
-        Ok(values)
-    }
-
-    fn stored(&mut self) -> Option<SignalValues> {
-        self.stored.take()
-    }
-
-    fn likeness(&self, need: SignalNeed) -> ImageTextLikeness {
-        let of = |model| self.ranker.embeddings.likeness(model);
-        need.image_text()
-            .map_or_else(ImageTextLikeness::default, of)
-    }
-
-    fn crawl_ranks(&self) -> BTreeMap<usize, u32> {
-        let best = self.ranker.crawl.best(&self.task.topic.id, &[""]);
-        best.into_iter().map(|(at, (rank, _))| (at, rank)).collect()
-    }
 }
 
 #[cfg(test)]

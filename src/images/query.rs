@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::events::Note;
+use crate::events::{Event, OnEvent};
 use crate::index::wordnet::WordNet;
 use crate::recipes::image_approach::{Lemmas, QueryRecipe};
 use crate::topic::question::Question;
@@ -14,7 +14,7 @@ use crate::topic::question::Question;
 pub(super) fn process(
     questions: &mut [Question],
     recipe: &QueryRecipe,
-    notes: &mut Vec<Note>,
+    on_event: &mut OnEvent,
 ) -> Result<()> {
     let wordnet = match (recipe.lemmas, WordNet::find()) {
         (None, _) => None,
@@ -24,7 +24,7 @@ pub(super) fn process(
         }
         (Some(Lemmas::WordnetNouns), None) => {
             let off = "lemmas are off: WordNet is not installed (set WNSEARCHDIR to its directory)";
-            notes.push(off.to_owned().into());
+            on_event(Event::note(off));
             None
         }
     };

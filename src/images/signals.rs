@@ -49,7 +49,8 @@ pub(super) fn read(
             wanted: Wanted::by(need, &topics),
         });
         let signals: Vec<Compared> = signals.collect();
-        if signals.is_empty() {
+        // a signal is off if the store has no evidence for it
+        if signals.is_empty() || store.producer(channel.name())?.is_none() {
             continue;
         }
         let read = |store: &mut Result<Store>, ids: &[DocId]| {

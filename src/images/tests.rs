@@ -173,7 +173,7 @@ impl Collection {
             None,
             &topics,
             &settings,
-            &mut |_| true,
+            &mut |_| (),
         )
         .unwrap()
     }

@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 use super::inverted::InvertedIndex;
 use super::options::SearchOptions;
 use crate::disk::{hex, regular};
+use crate::events::{Event, OnEvent};
 use crate::index::passages::Passages;
 use crate::workspace::{Lock, Outputs};
 use blob::Blob;
@@ -37,17 +38,6 @@ pub struct VectorsKey {
     pub passages: Passages,
     /// The producer's name of the sentence encoder ([`crate::evidence::sentence::Sentences::producer_of`]).
     pub producer: String,
-}
-
-/// What happens while vectors are computed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DenseEvent {
-    /// Another process is computing these vectors. This process waits, and then uses them.
-    Waiting,
-    /// The vectors of this number of documents are damaged. They are computed again.
-    Damaged(usize),
-    /// `done` of `total` documents are encoded.
-    Progress { done: usize, total: usize },
 }
 
 /// Computes a vector of unit length for each text, all with the same number of components. Also returns the kind of numbers in which the model
@@ -91,10 +81,14 @@ impl VectorsKey {
     }
 
     /// Locks the computation of these vectors. `file` is the workspace.
-    pub(crate) fn lock(&self, file: &Path, waiting: &mut dyn FnMut()) -> Result<Lock> {
+    pub(crate) fn lock(&self, file: &Path, on_event: &mut OnEvent) -> Result<Lock> {
+        const WAITING: &str =
+            "another riposte process is computing the sentence vectors: waiting for it";
         let mut name = file.file_stem().unwrap_or_default().to_owned();
         name.push(format!("-{}.passages", self.hash()));
-        Lock::to_write(&file.with_file_name(name), waiting)
+        Lock::to_write(&file.with_file_name(name), &mut || {
+            on_event(Event::note(WAITING))
+        })
     }
 }
 
@@ -136,7 +130,7 @@ impl Vectors {
         file: &Path,
         shards: &[PathBuf],
         encode: Option<Encode>,
-        on_event: &mut dyn FnMut(DenseEvent),
+        on_event: &mut OnEvent,
     ) -> Result<Option<Self>> {
         let mut stores = Vec::new();
         for shard in shards {
@@ -161,11 +155,14 @@ impl Vectors {
             return Ok(is_whole.then_some(stored.vectors));
         };
         drop(stored);
-        let _lock = wanted.lock(file, &mut || on_event(DenseEvent::Waiting))?;
+        let _lock = wanted.lock(file, on_event)?;
         // another process can have computed them in the meantime
         let stored = read(&mut stores)?;
         if stored.damaged > 0 {
-            on_event(DenseEvent::Damaged(stored.damaged));
+            on_event(Event::note(format!(
+                "{} damaged records of sentence vectors are computed again",
+                stored.damaged
+            )));
         }
         let missing = stored.missing;
         drop(stored.vectors);
@@ -363,7 +360,7 @@ fn compute(
     documents: &[u32],
     store: &mut Outputs,
     encode: Encode,
-    on_event: &mut dyn FnMut(DenseEvent),
+    on_event: &mut OnEvent,
 ) -> Result<()> {
     let field = |name: &str| {
         index.field(name).with_context(|| {
@@ -387,7 +384,7 @@ fn compute(
         batch.add(id.0, text, wanted.passages.split(&texts.join("\n")));
         if batch.passages >= BATCH || batch.documents.len() >= BATCH || done == total {
             batch.write(&wanted.producer_of_passages(), store, encode)?;
-            on_event(DenseEvent::Progress { done, total });
+            on_event(Event::progress(done, total));
         }
     }
     Ok(())

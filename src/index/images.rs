@@ -12,21 +12,24 @@ use sha2::{Digest, Sha256};
 use super::analyzer::{Analyzer, Fold, Stemmer, StopList};
 pub use super::inverted::ImageField as Field;
 use super::inverted::update::{LockedIndex, PendingUpdate, open_unlocked};
-use super::inverted::{
-    Document, IndexEvent, IndexKind, IndexingBudget, InvertedIndex, checksum, join,
-};
+use super::inverted::{Document, IndexKind, IndexingBudget, InvertedIndex, checksum, join};
 use super::search::QueryPart;
 use super::similarity::{FieldCounts, Similarity, TermCounts};
 use super::vector;
 use crate::disk::hex;
+use crate::events::{Event, OnEvent};
 use crate::evidence::clip::Slot;
 use crate::evidence::ocr::{Ocr, OcrLine};
+use crate::evidence::page::Pages;
 use crate::evidence::store::{Store, StoreFile};
 use crate::evidence::{Channel, Evidence, PageEvidence};
 use crate::threads;
 
 /// The similarity for the words of images: Lucene's default parameters, with exact lengths.
 pub const BM25: Similarity = Similarity::Bm25 { k1: 1.2, b: 0.75 };
+
+/// The channels whose words are indexed.
+const WORDS: [&dyn Channel; 2] = [&Pages, &Ocr];
 
 /// The default analyzer for the words of images, and for the queries.
 pub fn analyzer() -> Analyzer {
@@ -63,7 +66,7 @@ pub fn open(
     dir: &Path,
     analyzer: &Analyzer,
     effort: IndexingBudget,
-    on_event: &mut dyn FnMut(IndexEvent),
+    on_event: &mut OnEvent,
 ) -> Result<(InvertedIndex, IndexChanges)> {
     let (locked, index) = LockedIndex::open(dir, IndexKind::Images, analyzer, on_event)?;
     bring_up_to_date(store, &locked, index, effort, on_event)
@@ -89,7 +92,7 @@ pub fn open_current(
         let hash = match hash {
             Some(hash) => *hash,
             None => {
-                let words = store.words(&[id])?;
+                let words = store.neighbours(&[id], &WORDS)?;
                 let words = words.first().context("a document has no words")?;
                 checksum(&document_of(id, words))
             }
@@ -105,7 +108,7 @@ fn bring_up_to_date(
     locked: &LockedIndex,
     index: Option<InvertedIndex>,
     effort: IndexingBudget,
-    on_event: &mut dyn FnMut(IndexEvent),
+    on_event: &mut OnEvent,
 ) -> Result<(InvertedIndex, IndexChanges)> {
     let indexed: HashMap<&str, u64> = index.iter().flat_map(InvertedIndex::checksums).collect();
     let mut stored = store.text_hashes()?;
@@ -185,7 +188,7 @@ fn index_documents(
     update: &PendingUpdate,
     is_wanted: &(impl Fn(&str, u64) -> bool + Sync),
     threads: usize,
-    on_event: &mut dyn FnMut(IndexEvent),
+    on_event: &mut OnEvent,
 ) -> Result<Vec<u64>> {
     let next = AtomicUsize::new(0);
     let mut hashes = vec![Vec::new(); batches.len()];
@@ -203,7 +206,7 @@ fn index_documents(
                             return Ok(());
                         };
                         let mut read = Vec::with_capacity(batch.len());
-                        for (id, words) in batch.iter().zip(store.words(batch)?) {
+                        for (id, words) in batch.iter().zip(store.neighbours(batch, &WORDS)?) {
                             let document = document_of(id, &words);
                             let hash = checksum(&document);
                             if is_wanted(&id.0, hash) {
@@ -220,14 +223,11 @@ fn index_documents(
         drop(sender);
         let mut documents = 0;
         for (at, read) in done {
-            documents += read.len() as u64;
+            documents += read.len();
             if let Some(slot) = hashes.get_mut(at) {
                 *slot = read;
             }
-            on_event(IndexEvent::Progress {
-                documents,
-                faults: 0,
-            });
+            on_event(Event::progress(documents, 0));
         }
         join(workers)
     })?;

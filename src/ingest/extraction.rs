@@ -9,9 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::DocId;
 use riposte_nn::conv::{Numeric, NumericMode};
 
-pub use super::extraction_settings::{CollectionSource, ExtractionOptions, Session};
 use crate::collection::images::ImageCollection;
-use crate::device::Compute;
 use crate::disk::{self, regular};
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::channel::Extractor;
@@ -22,9 +20,9 @@ use crate::lazy::Lazy;
 use crate::models;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::recipes::channels::CHANNELS;
+use crate::session::{CollectionSource, Session};
 use crate::stopped::Stopped;
 use crate::threads::check_threads;
-use crate::weights::Models;
 use crate::workspace::Outputs;
 
 /// Number of damaged records that a note names.
@@ -133,13 +131,12 @@ pub struct Trial {
 
 /// The installed extractors and the evidence store.
 pub struct Extraction {
-    models: Models,
+    session: Session,
     /// The installed extractors.
     pub tools: Extractors,
     /// For each channel with a model, the model's name, or why there is none.
     model_status: BTreeMap<&'static str, String>,
     pub store: Store,
-    compute: Compute,
 }
 
 impl Extraction {
@@ -148,9 +145,6 @@ impl Extraction {
     /// # Errors
     /// A required channel is off, a model is damaged, or the store cannot be opened.
     pub fn prepare(source: &CollectionSource, on_event: &mut OnEvent) -> Result<Self> {
-        let Session {
-            models, options, ..
-        } = &source.session;
         let mut model_status = BTreeMap::new();
         let tools = find_wanted_tools(&source.session, &mut model_status, on_event)?;
         let evidence = source.evidence(on_event)?;
@@ -161,7 +155,7 @@ impl Extraction {
                 store.path().display()
             )));
         }
-        if options.precision.compute.numeric == NumericMode::Float {
+        if source.session.compute().numeric == NumericMode::Float {
             for channel in CHANNELS {
                 let Some(what) = channel.values_in_int8() else {
                     continue;
@@ -174,11 +168,10 @@ impl Extraction {
             }
         }
         Ok(Extraction {
-            models: models.clone(),
+            session: source.session.clone(),
             tools,
             model_status,
             store,
-            compute: options.precision.compute,
         })
     }
 
@@ -236,8 +229,8 @@ impl Extraction {
         on_event: &mut OnEvent,
     ) -> Result<Option<Arc<Lazy<StanceEncoder>>>> {
         models::installed_stance_encoder(
-            &self.models,
-            self.compute,
+            &self.session.models,
+            self.session.compute(),
             "the stance of texts depends only on words and stored model outputs",
             on_event,
         )
@@ -356,12 +349,8 @@ impl Extraction {
         let images = collection.entries.len();
         let total = extent.limit.unwrap_or(usize::MAX).min(images);
         run_stage(Stage::Extraction, total, on_event, |on_event| {
-            let on_progress = &mut |progress: extract::ExtractionProgress| {
-                // the total is smaller than the one above if the extent is a shard
-                on_event(Event::progress(progress.done, progress.total));
-            };
             let (store, tools) = (&mut self.store, &self.tools);
-            extract::extract(collection, store, tools, extent, stop, on_progress)
+            extract::extract(collection, store, tools, extent, stop, on_event)
         })
     }
 }

@@ -48,9 +48,7 @@ pub fn open(
             dir = place.path().join("images.index");
             temporary = Some(place);
         }
-        let (index, updated) = index::images::open(store, &dir, analyzer, effort, &mut |event| {
-            on_event(Event::Index(event));
-        })?;
+        let (index, updated) = index::images::open(store, &dir, analyzer, effort, on_event)?;
         Ok((index, updated, temporary))
     })
 }

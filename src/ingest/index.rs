@@ -9,38 +9,31 @@ use riposte_eval::TextTask;
 
 use crate::collection::task::Task;
 use crate::collection::texts::open_collection;
-use crate::device::Compute;
 use crate::disk::regular;
 use crate::events::{Event, OnEvent};
 use crate::evidence::sentence::{self, Sentences};
 use crate::index::dense::{Vectors, VectorsKey};
-use crate::index::inverted::{self, IndexingBudget, InvertedIndex, TextCollection, VerifiedFiles};
+use crate::index::inverted::{self, InvertedIndex, TextCollection, VerifiedFiles};
 use crate::lazy::Lazy;
 use crate::models;
-use crate::places::Places;
 use crate::recipes::settings::Setting;
 use crate::recipes::text_approach::TextApproach;
+use crate::session::CollectionSource;
 use crate::texts::dense;
 use crate::texts::indexes::{TextIndexes, directories, ensure_documents, shards_of};
-use crate::weights::{ModelRole, Models};
+use crate::weights::ModelRole;
 
 /// What is indexed, and how.
 pub struct IndexSettings {
     /// The task of the collection; `None` to infer it.
     pub task: Option<Task>,
-    pub input: PathBuf,
+    pub source: CollectionSource,
     /// The approach whose indexes are built (texts only).
     pub approach: String,
     /// Changes of the approach (texts only).
     pub set: Vec<Setting>,
-    pub places: Places,
-    pub models: Models,
-    pub compute: Compute,
-    pub effort: IndexingBudget,
     /// Whether the index is built anew, even if it is up to date, and also if it is damaged.
     pub rebuild: bool,
-    /// Whether the whole collection is read to find out whether it has changed (texts only).
-    pub rehash: bool,
 }
 
 /// The indexes of a collection.
@@ -122,7 +115,7 @@ struct OpenedTexts {
 
 impl IndexSettings {
     fn task(&self) -> Result<Task> {
-        (self.task).map_or_else(|| Task::of_collection(&self.input), Ok)
+        (self.task).map_or_else(|| Task::of_collection(&self.source.input), Ok)
     }
 
     /// # Errors
@@ -137,8 +130,9 @@ impl IndexSettings {
     }
 
     fn open_texts(&self, task: TextTask, on_event: &mut OnEvent) -> Result<OpenedTexts> {
+        let CollectionSource { session, input, .. } = &self.source;
         ensure!(
-            self.places.evidence.is_none(),
+            session.places.evidence.is_none(),
             "--evidence is for images: the index of a text collection does not depend on it"
         );
         let approach = TextApproach::find_with(task, &self.approach, &self.set)?;
@@ -147,16 +141,16 @@ impl IndexSettings {
             "the approach {} asks a service: it has no index",
             approach.name
         );
-        let collection = open_collection(task, &self.input)?;
-        let base = self.places.texts(&self.input, on_event)?;
+        let collection = open_collection(task, input)?;
+        let base = session.places.texts(input, on_event)?;
         let encoder = match &approach.dense {
             Some(dense) => models::find(
-                &self.models,
+                &session.models,
                 ModelRole::Sentence,
-                approach.sentence_encoder(&self.models),
+                approach.sentence_encoder(&session.models),
             )?
             .map(|model| {
-                let model = sentence::lazy(&model, self.compute);
+                let model = sentence::lazy(&model, session.compute());
                 let wanted = dense::wanted(dense, model.producer());
                 (model, wanted)
             }),
@@ -177,13 +171,13 @@ impl IndexSettings {
             base,
             encoder,
         } = &self.open_texts(task, on_event)?;
-        if self.rehash {
+        if self.source.rehash {
             inverted::forget_hashes(base)?;
         }
-        let (effort, rebuild) = (self.effort, self.rebuild);
+        let (effort, rebuild) = (self.source.session.indexing_budget()?, self.rebuild);
         let indexes = TextIndexes::open(collection, base, approach, effort, rebuild, on_event)?;
         if let Some(index) = indexes.first() {
-            ensure_documents(index, &self.input).context("nothing to index")?;
+            ensure_documents(index, &self.source.input).context("nothing to index")?;
         }
         indexes.report_faults(on_event)?;
         let vectors = match (encoder, indexes.first()) {

@@ -2,7 +2,6 @@
 
 pub mod check_collection;
 pub mod extraction;
-pub mod extraction_settings;
 pub(crate) mod image_index;
 pub mod index;
 pub mod new_collection;

@@ -280,6 +280,5 @@ fn is_within(dir: &Path, source: &Path) -> Result<bool> {
 fn copy_topics(file: &Path, out: &Path) -> Result<()> {
     let bytes = regular::read(file, crate::limits::MAX_TOPICS_BYTES);
     let bytes = bytes.with_context(|| format!("cannot read {}", file.display()))?;
-    let to = out.join("topics.xml");
-    fs::write(&to, bytes).with_context(|| format!("cannot write {}", to.display()))
+    disk::write_draft(&out.join("topics.xml"), &bytes)
 }

@@ -309,7 +309,7 @@ fn make(
         bail!(NothingThere(why));
     }
     let bytes = serde_json::to_vec(&record)?;
-    fs::write(out.join(MADE_OF), bytes).with_context(writing)?;
+    disk::write_draft(&out.join(MADE_OF), &bytes).with_context(writing)?;
     if regular::exists(dir).with_context(writing)? {
         fs::rename(dir, temporary.path().join("older")).with_context(writing)?;
     }

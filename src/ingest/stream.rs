@@ -22,13 +22,13 @@ use crossbeam_channel::{Receiver, Sender, bounded, select};
 use serde_json::{Value, json};
 
 use super::extraction::find_wanted_tools;
-use super::extraction_settings::Session;
 use crate::collection::frames::{FramedDocument, read_frame};
 use crate::disk::TemporaryDir;
 use crate::events::OnEvent;
 use crate::evidence::extract::{self, Extractors, SingleResult};
 use crate::evidence::store::{MemoryStore, describe};
 use crate::recipes::channels::CHANNELS;
+use crate::session::Session;
 use crate::threads;
 
 /// The version of the format. It changes when the frames of the output change.

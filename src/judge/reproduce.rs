@@ -16,9 +16,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use indicatif::HumanDuration;
+use riposte_eval::escaped;
 
 use super::leaderboards::leaderboards;
-use crate::events::OnEvent;
+use crate::events::{Event, OnEvent};
 use crate::files::write_atomically;
 use crate::stopped::Stopped;
 use crate::weights::Models;
@@ -27,7 +29,7 @@ use measure::Measuring;
 use plan::Planned;
 use tables::ReproduceTable;
 
-pub use host::{FinishedJob, ReproduceHost, Turn};
+pub use host::{FinishedJob, ReproduceHost};
 pub use plan::Job;
 pub use report::{Figure, ReproduceReport, RowReport, RowState, TableReport, Took};
 
@@ -137,13 +139,12 @@ pub fn reproduce(
         for (row, of_row) in rows.filter(|(_, of)| of.absent.is_none()) {
             number += 1;
             let name = of_row.row.name();
-            (host.on_turn)(Turn {
-                number,
-                of,
-                table: &planned.table.name,
-                row: &name,
-                left: Duration::from_secs_f64(left * 60.0),
-            });
+            on_event(Event::step(format!(
+                "[{number}/{of}] {}: {}, about {} left",
+                escaped(&planned.table.name),
+                escaped(&name),
+                HumanDuration(Duration::from_secs_f64(left * 60.0))
+            )));
             left = (left - planned.minutes_of_row()).max(0.0);
             let Some(line) = report.tables.get_mut(at).and_then(|t| t.rows.get_mut(row)) else {
                 bail!("a row of {} is missing", planned.table.name);

@@ -17,15 +17,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 
+use crate::events::{Event, OnEvent, Progress, RankingStep};
 use crate::evidence::clip::Clip;
 use crate::evidence::sentence::{self, Sentences};
 use crate::lazy::Lazy;
+use crate::stopped::Stopped;
 use crate::workspace::{self, Outputs as Workspace};
 use cross::CrossEncoder;
 use outputs::{OutputModel, complete};
 use pieces::ClaimedPieces;
 pub use queries::QueryEncoder;
-use ranking_steps::{OnOutputs, OutputProgress, RankingStep, StepClock};
+use ranking_steps::StepClock;
 pub(crate) use riposte_nn::sentence::Purpose;
 use stance_encoder::{Logits, OUTPUTS, StanceEncoder, StanceReading};
 
@@ -82,7 +84,7 @@ impl OutputStore<'_> {
         inputs: &[(String, I)],
         width: Option<usize>,
         compute: Option<OutputModel<M, F>>,
-        on_progress: &mut OnOutputs,
+        on_event: &mut OnEvent,
     ) -> Result<Option<Vec<Vec<f32>>>>
     where
         F: FnMut(&M, &[I]) -> Result<Vec<Vec<f32>>>,
@@ -90,7 +92,7 @@ impl OutputStore<'_> {
         let before = self.clock.enter(step);
         let stop = self.stop;
         let on_progress = &mut |done, total| {
-            on_progress(OutputProgress { step, done, total });
+            on_event(Event::Progress(Progress::Outputs { step, done, total }));
             !stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
         };
         let outputs = complete(
@@ -129,6 +131,14 @@ impl<'a> Reader<'a> {
         self
     }
 
+    /// # Errors
+    /// The work was stopped.
+    pub(crate) fn check_stopped(&self) -> Result<(), Stopped> {
+        self.store
+            .stop
+            .map_or(Ok(()), |stop| Stopped::Models.check(stop))
+    }
+
     /// Ends the current step and begins another one, for [`Reader::seconds`]. Returns the step that has ended. Methods of `Reader` that compute
     /// something begin separate steps themselves.
     pub(crate) fn enter(&mut self, step: RankingStep) -> RankingStep {
@@ -145,7 +155,7 @@ impl<'a> Reader<'a> {
         self.store.outputs.note_of_damage()
     }
 
-    /// The sentence vectors of texts, of unit length and in their order. `on_progress` receives the number of vectors computed so far. `None` if
+    /// The sentence vectors of texts, of unit length and in their order. `on_event` receives the number of vectors computed so far. `None` if
     /// a vector is not in the workspace and no sentence model is installed.
     ///
     /// # Errors
@@ -154,7 +164,7 @@ impl<'a> Reader<'a> {
         &mut self,
         purpose: Purpose,
         texts: &[&str],
-        on_progress: &mut OnOutputs,
+        on_event: &mut OnEvent,
     ) -> Result<Option<Vec<Vec<f32>>>> {
         let Some(producer) = &self.sentence_producer else {
             return Ok(None);
@@ -163,16 +173,16 @@ impl<'a> Reader<'a> {
         let model = OutputModel::by(model, producer, Sentences::numeric, embed);
         let producer = &Sentences::producer_for(purpose, producer);
         let (step, inputs) = (RankingStep::SentenceVectors, keyed(texts));
-        (self.store).read(step, producer, &inputs, None, model, on_progress)
+        (self.store).read(step, producer, &inputs, None, model, on_event)
     }
 
-    /// The cross-encoder's scores of texts for a topic ([`CrossEncoder::score`]), in the given order. `on_progress` and `None` are as in
+    /// The cross-encoder's scores of texts for a topic ([`CrossEncoder::score`]), in the given order. `on_event` and `None` are as in
     /// [`Reader::sentence_vectors`].
     pub(crate) fn cross_scores(
         &mut self,
         topic: &str,
         texts: &[&str],
-        on_progress: &mut OnOutputs,
+        on_event: &mut OnEvent,
     ) -> Result<Option<Vec<f64>>> {
         let Some(producer) = &self.cross_producer else {
             return Ok(None);
@@ -187,37 +197,37 @@ impl<'a> Reader<'a> {
         };
         let model = OutputModel::by(self.models.cross, producer, CrossEncoder::numeric, run);
         let step = RankingStep::CrossEncoder;
-        let outputs = (self.store).read(step, producer, &inputs, Some(1), model, on_progress)?;
+        let outputs = (self.store).read(step, producer, &inputs, Some(1), model, on_event)?;
         let scores = outputs.map(|outputs| outputs.into_iter().flatten().map(f64::from));
         Ok(scores.map(Iterator::collect))
     }
 
-    /// The stance of (claim, text) pairs ([`StanceEncoder::logits`]), in the given order. `on_progress` and `None` are as in
+    /// The stance of (claim, text) pairs ([`StanceEncoder::logits`]), in the given order. `on_event` and `None` are as in
     /// [`Reader::sentence_vectors`].
     pub(crate) fn pair_logits(
         &mut self,
         pairs: &[(&str, &str)],
-        on_progress: &mut OnOutputs,
+        on_event: &mut OnEvent,
     ) -> Result<Option<Vec<Logits>>> {
-        let readings = self.read_pairs(RankingStep::Stance, pairs, on_progress)?;
+        let readings = self.read_pairs(RankingStep::Stance, pairs, on_event)?;
         Ok(readings.map(|all| all.iter().map(|reading| reading.stance).collect()))
     }
 
-    /// The stance encoder's outputs for (claim, text) pairs ([`StanceEncoder::read`]), in the given order. `on_progress` and `None` are as in
+    /// The stance encoder's outputs for (claim, text) pairs ([`StanceEncoder::read`]), in the given order. `on_event` and `None` are as in
     /// [`Reader::sentence_vectors`].
     pub(crate) fn pair_readings(
         &mut self,
         pairs: &[(&str, &str)],
-        on_progress: &mut OnOutputs,
+        on_event: &mut OnEvent,
     ) -> Result<Option<Vec<StanceReading>>> {
-        self.read_pairs(RankingStep::StanceEncoder, pairs, on_progress)
+        self.read_pairs(RankingStep::StanceEncoder, pairs, on_event)
     }
 
     fn read_pairs(
         &mut self,
         step: RankingStep,
         pairs: &[(&str, &str)],
-        on_progress: &mut OnOutputs,
+        on_event: &mut OnEvent,
     ) -> Result<Option<Vec<StanceReading>>> {
         let Some(producer) = &self.stance_producer else {
             return Ok(None);
@@ -237,34 +247,34 @@ impl<'a> Reader<'a> {
             run,
         );
         let width = Some(OUTPUTS);
-        let outputs = (self.store).read(step, producer, &inputs, width, model, on_progress)?;
+        let outputs = (self.store).read(step, producer, &inputs, width, model, on_event)?;
         Ok(outputs.map(|outputs| {
             let outputs = outputs.iter().flat_map(|o| o.as_chunks::<OUTPUTS>().0);
             outputs.map(StanceReading::of).collect()
         }))
     }
 
-    /// The logits of all [`pieces::Pieces`] of each text with its claim, in the order of the texts. `on_progress` and `None`: as for
+    /// The logits of all [`pieces::Pieces`] of each text with its claim, in the order of the texts. `on_event` and `None`: as for
     /// [`Reader::sentence_vectors`].
     pub fn piece_logits(
         &mut self,
         texts: &[(&str, &str)],
-        on_progress: &mut OnOutputs,
+        on_event: &mut OnEvent,
     ) -> Result<Option<Vec<Vec<Logits>>>> {
-        let readings = self.piece_readings(texts, on_progress)?;
+        let readings = self.piece_readings(texts, on_event)?;
         let stances = |of_text: &Vec<StanceReading>| of_text.iter().map(|r| r.stance).collect();
         Ok(readings.map(|all| all.iter().map(stances).collect()))
     }
 
-    /// The stance encoder's outputs for all [`pieces::Pieces`] of each text with its claim, in the order of the texts. `on_progress` and `None`: as
+    /// The stance encoder's outputs for all [`pieces::Pieces`] of each text with its claim, in the order of the texts. `on_event` and `None`: as
     /// for [`Reader::sentence_vectors`].
     pub(crate) fn piece_readings(
         &mut self,
         texts: &[(&str, &str)],
-        on_progress: &mut OnOutputs,
+        on_event: &mut OnEvent,
     ) -> Result<Option<Vec<Vec<StanceReading>>>> {
         let pieces = ClaimedPieces::of(texts.iter().copied());
-        let readings = self.read_pairs(RankingStep::Stance, &pieces.pairs(), on_progress)?;
+        let readings = self.read_pairs(RankingStep::Stance, &pieces.pairs(), on_event)?;
         Ok(readings.map(|readings| pieces.by_text(readings)))
     }
 }

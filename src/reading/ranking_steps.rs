@@ -1,82 +1,10 @@
-//! The steps of a ranking: which step runs, and how long each step has taken.
+//! How long each step of a ranking has taken.
 
 use std::time::{Duration, Instant};
 
 use strum::VariantArray;
 
-/// A step of a ranking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "lowercase")]
-pub enum RankingStep {
-    /// Searching an index.
-    Search,
-    /// Re-ranking the first documents, without the time of the models.
-    #[strum(serialize = "re-ranking")]
-    Rerank,
-    #[strum(serialize = "sentence vectors")]
-    SentenceVectors,
-    #[strum(serialize = "cross-encoder")]
-    CrossEncoder,
-    /// The stance encoder reads topics together with texts.
-    #[strum(serialize = "stance encoder")]
-    StanceEncoder,
-    Stance,
-    #[strum(serialize = "debate sheets")]
-    DebateSheets,
-}
-
-impl RankingStep {
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
-}
-
-/// `done` of `total` model outputs of a step have been computed. Stored outputs are not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutputProgress {
-    pub step: RankingStep,
-    pub done: usize,
-    pub total: usize,
-}
-
-/// The receiver of the progress of model outputs.
-pub type OnOutputs<'a> = dyn FnMut(OutputProgress) + 'a;
-
-/// The model outputs of a step in a stage. Items have their outputs computed one after the other, and the number of outputs of an item is known
-/// only when it begins.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StageOutputs {
-    /// Number of outputs of all groups before the current one.
-    before: usize,
-    /// Computed outputs of the current group, and their number.
-    done: usize,
-    total: usize,
-}
-
-impl StageOutputs {
-    pub fn add(&mut self, OutputProgress { done, total, .. }: OutputProgress) {
-        // each group begins with 0
-        if done == 0 {
-            self.before += self.total;
-        }
-        (self.done, self.total) = (done, total);
-    }
-
-    pub fn done(&self) -> usize {
-        self.before + self.done
-    }
-
-    /// The number of outputs in the stage, and whether it is final: before the last item begins, it is estimated from the items so far.
-    pub fn total(&self, finished: usize, items: usize) -> (usize, bool) {
-        let begun = finished + 1;
-        let known = self.before + self.total;
-        if begun >= items {
-            return (known, true);
-        }
-        let estimated = known as f64 * items as f64 / begun as f64;
-        (estimated.round() as usize, false)
-    }
-}
+use crate::events::RankingStep;
 
 /// Measures how long each step takes. One step runs at a time.
 #[derive(Debug)]
@@ -136,23 +64,5 @@ mod tests {
         for (at, step) in RankingStep::VARIANTS.iter().copied().enumerate() {
             assert_eq!(step as usize, at);
         }
-    }
-
-    #[test]
-    fn outputs_are_counted_over_all_items_of_a_stage() {
-        let mut of_stage = StageOutputs::default();
-        let mut shown = |done, total, finished| {
-            let step = RankingStep::SentenceVectors;
-            of_stage.add(OutputProgress { step, done, total });
-            (of_stage.done(), of_stage.total(finished, 4))
-        };
-        assert_eq!(shown(0, 300, 0), (0, (1200, false)));
-        assert_eq!(shown(256, 300, 0), (256, (1200, false)));
-        shown(300, 300, 0);
-        // the second item has fewer, and the third has all of its outputs stored
-        assert_eq!(shown(0, 100, 1), (300, (800, false)));
-        shown(100, 100, 1);
-        shown(0, 20, 3);
-        assert_eq!(shown(20, 20, 3), (420, (420, true)));
     }
 }

@@ -7,13 +7,11 @@ use super::image_approach::{ArgumentRecipe, ImageApproach, ListForm, StanceRecip
 use super::text_approach::TextApproach;
 use crate::index::analyzer::Analyzer;
 use crate::language::other_language;
+use crate::score::reranker::RerankerNeed;
 use crate::wording::counted;
 
 /// Maximum number of topics that a note names.
 const NAMED: usize = 3;
-
-/// Re-rankers that read no English by themselves: those of retrieval, and those whose models the user chooses.
-const ANY_LANGUAGE: [&str; 4] = ["retrieval", "sentence", "cross", "cluster"];
 
 /// A note on the parts of an approach to a text task that are made for English; `None` if the topics look English, or if it has no such part.
 /// `stances` tells whether the stances of documents are detected.
@@ -32,7 +30,7 @@ pub(crate) fn note_on_texts(
     let pairwise = approach.pairwise.iter().map(|recipe| &recipe.weights);
     for (reranker, _) in rerank.chain(pairwise).flat_map(|weights| weights.used()) {
         let name = reranker.name();
-        if !ANY_LANGUAGE.contains(&name) && !parts.contains(&name) {
+        if reranker.need() == RerankerNeed::English && !parts.contains(&name) {
             parts.push(name);
         }
     }

@@ -15,7 +15,7 @@ use crate::evidence::sentiment::Vader;
 use crate::score::quality;
 use crate::score::rerank::{RETRIEVAL, comparison};
 use crate::score::reranker::{
-    Assessed, Assessment, RerankedTexts, Reranker, RerankerModels, TextReranker,
+    Assessed, Assessment, RerankedTexts, Reranker, RerankerModels, RerankerNeed, TextReranker,
 };
 use crate::systems::arguing::Arguing;
 use crate::systems::svr;
@@ -113,6 +113,10 @@ impl Reranker for Retrieval {
 
     fn words(&self) -> [&'static str; 2] {
         ["the topic's terms", ""]
+    }
+
+    fn need(&self) -> RerankerNeed {
+        RerankerNeed::AnyLanguage
     }
 
     fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Assessed {

@@ -326,7 +326,7 @@ impl TextApproach {
         let rerank = self.rerank.iter().map(|rerank| &rerank.weights);
         let pairwise = self.pairwise.iter().map(|pairwise| &pairwise.weights);
         let mut used = rerank.chain(pairwise).flat_map(RerankerWeights::used);
-        used.any(|(reranker, _)| reranker.needs().contains(&need))
+        used.any(|(reranker, _)| reranker.need() == need)
     }
 
     /// Which documents a search finds, at most `k`.

@@ -23,6 +23,7 @@ use super::place::ReportPlace;
 use super::reason::image::CandidateFacts;
 use super::shown::{OfTopic, ShownRun, by_rank};
 use crate::collection::images::ImageCollection;
+use crate::events::OnThreadEvent;
 use crate::evidence::Channel;
 use crate::evidence::ocr::Ocr;
 use crate::evidence::picture::{PictureChannel, PictureStatistics, hamming};
@@ -291,14 +292,14 @@ pub(crate) fn make_pictures(
     sources: &ImageReportData,
     list: &PictureList,
     destination: Destination,
-    on_progress: &mut (dyn FnMut(usize) + Send),
+    on_event: &mut OnThreadEvent,
 ) -> Result<ReportPictures> {
     let entries = &sources.collection.entries;
     let files = |id: &DocId| -> Option<Vec<PathBuf>> {
         let at = entries.binary_search_by(|entry| entry.id.cmp(id)).ok()?;
         Some(entries[at].list(&mut Vec::new()).images)
     };
-    pictures::make(list, files, destination, on_progress)
+    pictures::make(list, files, destination, on_event)
 }
 
 /// Makes the pages of all topics. Errors: the evidence cannot be read.

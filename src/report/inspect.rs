@@ -21,16 +21,13 @@ use crate::collection::images::ImageCollection;
 use crate::collection::task::Task;
 use crate::collection::texts::open_collection;
 use crate::disk::regular;
-use crate::events::{Event, OnEvent, Stage};
+use crate::events::{Event, OnEvent, OnThreadEvent, Progress, Stage};
 use crate::evidence::store::Store;
 use crate::files::{check_once, read_judgements, read_run};
 use crate::index::inverted::{InvertedIndex, VerifiedFiles};
 use crate::recipes::channels::CHANNELS;
 use crate::recipes::text_approach::TextApproach;
 use crate::texts::indexes::TextIndexes;
-
-/// A receiver of events that any thread can call, because several threads make pictures.
-pub(crate) type OnThreadEvent<'a> = dyn FnMut(Event) + Send + 'a;
 
 /// A report that was written.
 pub struct WrittenReport {
@@ -141,14 +138,9 @@ pub(crate) fn write_images(
     let destination = dir
         .as_deref()
         .map_or(Destination::Inline, Destination::Files);
-    let total = wanted.images();
-    let stage = Stage::Pictures;
-    on_event(Event::Started { stage, total });
-    let on_progress = &mut |done| {
-        on_event(Event::progress(done, total));
-    };
-    let pictures = images::make_pictures(&sources, &wanted, destination, on_progress);
-    on_event(Event::Ended);
+    on_event(Event::started(Stage::Pictures, wanted.images()));
+    let pictures = images::make_pictures(&sources, &wanted, destination, on_event);
+    on_event(Event::Progress(Progress::Ended));
     let pictures = pictures?;
     // a collection that is only stored evidence has no files
     if collection.has_files {

@@ -20,6 +20,8 @@ use super::place::PICTURES;
 use super::words::slug;
 use crate::collection::images::bytes_of;
 use crate::collection::{Fault, FaultKind};
+use crate::disk;
+use crate::events::{Event, OnThreadEvent};
 use crate::evidence::picture::{DecodedImage, decode};
 use crate::limits::MAX_SCALED_SIDE;
 
@@ -135,14 +137,14 @@ pub(crate) struct ImagePictures {
 pub(crate) type ReportPictures = BTreeMap<DocId, ImagePictures>;
 
 /// Makes all pictures. `files` returns the files of an image in the order in which they are tried, `None` if the collection does not
-/// have the image. `on_progress` is called with the number of images done so far.
+/// have the image. `on_event` receives the number of images done so far.
 ///
 /// Errors: a picture cannot be written. An image that cannot be decoded is not an error; the result says why.
 pub fn make(
     list: &PictureList,
     files: impl Fn(&DocId) -> Option<Vec<PathBuf>> + Sync,
     destination: Destination,
-    on_progress: &mut (dyn FnMut(usize) + Send),
+    on_event: &mut OnThreadEvent,
 ) -> Result<ReportPictures> {
     if let Destination::Files(dir) = destination {
         fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
@@ -153,7 +155,7 @@ pub fn make(
         let share = size.total_bytes(list.images(), inline) / list.of_size(size).max(1);
         share.clamp(min, max)
     });
-    let progress = Mutex::new((0, on_progress));
+    let progress = Mutex::new((0, on_event));
     list.0
         .par_iter()
         .map(|(id, sizes)| {
@@ -162,7 +164,7 @@ pub fn make(
             let mut progress = progress.lock().unwrap_or_else(|e| e.into_inner());
             progress.0 += 1;
             let count = progress.0;
-            (progress.1)(count);
+            (progress.1)(Event::progress(count, list.images()));
             Ok((id.clone(), pictures))
         })
         .collect()
@@ -196,9 +198,7 @@ fn make_sizes(
         let name = format!("{}{}.webp", slug(&id.0), size.suffix());
         let address = match destination {
             Destination::Files(dir) => {
-                let path = dir.join(&name);
-                fs::write(&path, &bytes)
-                    .with_context(|| format!("cannot write {}", path.display()))?;
+                disk::write_draft(&dir.join(&name), &bytes)?;
                 format!("{PICTURES}/{name}")
             }
             Destination::Inline => format!("data:image/webp;base64,{}", STANDARD.encode(&bytes)),

@@ -116,13 +116,11 @@ impl<'a> ReportWriter<'a> {
     /// Writes the pages, and replaces `dir` with the finished report.
     pub fn finish(self, report: &RunReport) -> Result<()> {
         for (name, page) in report.pages()? {
-            let path = self.temporary.path().join(name);
-            fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
+            disk::write_draft(&self.temporary.path().join(name), page.as_bytes())?;
         }
         let list = Hashes::of(self.temporary.path())?;
         let path = self.temporary.path().join(LIST);
-        fs::write(&path, serde_json::to_vec_pretty(&list)?)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        disk::write_draft(&path, &serde_json::to_vec_pretty(&list)?)?;
         let writing = || format!("cannot write the report {}", self.dir.display());
         #[cfg(unix)]
         {

@@ -7,7 +7,7 @@ use riposte_eval::TextTask;
 use super::images::OpenImages;
 use super::shelf::Shelf;
 use super::texts::OpenTexts;
-use crate::ingest::extraction_settings::CollectionSource;
+use crate::session::CollectionSource;
 
 /// The open parts of a collection. None notices that files have changed since it was opened.
 #[derive(Default)]
@@ -39,8 +39,8 @@ mod tests {
     use super::*;
     use crate::device::{BackendMode, Compute};
     use crate::evidence::precision::Script;
-    use crate::ingest::extraction_settings::Session;
     use crate::places::Places;
+    use crate::session::Session;
     use crate::weights::Models;
     use riposte_nn::conv::{Numeric, NumericMode};
 
@@ -50,8 +50,10 @@ mod tests {
         CollectionSource::new(session, Path::new("a"))
     }
 
+    type Change = fn(&mut CollectionSource);
+
     /// A change of each setting of a user that changes what is opened.
-    const CHANGES: [(&str, fn(&mut CollectionSource)); 18] = [
+    const CHANGES: [(&str, Change); 18] = [
         ("input", |of| of.input = "b".into()),
         ("limit", |of| of.limit = Some(3)),
         ("rehash", |of| of.rehash = true),

@@ -1,26 +1,30 @@
 //! What is asked of a collection, and the plan that follows from it, in which everything is resolved and checked.
 
+mod images;
+mod texts;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use riposte_eval::TextTask;
 use riposte_eval::topic::Topic;
 
+use images::PlannedImages;
+use texts::PlannedTexts;
+
 use super::description::RunDescription;
 use super::finished::{FinishedRun, MadeRun};
-use super::images::PlannedImages;
 use super::open_collection::OpenCollection;
 use super::resources::Meter;
 use super::run_files::{OutputSettings, RunFiles};
-use super::texts::PlannedTexts;
 use crate::events::OnEvent;
 use crate::files::{TopicSource, read_topics};
 use crate::ingest::extraction::ExtractionHost;
-use crate::ingest::extraction_settings::CollectionSource;
 use crate::recipes::image_approach::ImageApproach;
 use crate::recipes::settings::Setting;
 use crate::recipes::text_approach::TextApproach;
 use crate::recipes::{NamedApproach, default_tag};
+use crate::session::CollectionSource;
 use crate::topic::question::TopicParts;
 
 /// What a user asks of a collection, besides the approaches.
@@ -58,7 +62,7 @@ pub struct Plan<'a> {
 }
 
 /// What a plan has for every kind of documents.
-pub(super) struct Resolved<'a> {
+struct Resolved<'a> {
     /// With the models that the approaches name.
     pub source: CollectionSource,
     /// What stays open afterwards; `None` if nothing does.
@@ -76,7 +80,7 @@ enum PlannedDocuments<'a> {
 }
 
 /// The tag of a run, and its files if it is written.
-pub(super) struct RunTarget<'a> {
+struct RunTarget<'a> {
     pub tag: String,
     pub files: Option<RunFiles<'a>>,
 }
@@ -89,7 +93,7 @@ impl Wishes {
     ///
     /// # Errors
     /// Their file cannot be read, or none of its topics can.
-    pub(super) fn read_topics(&self, input: &Path, on_event: &mut OnEvent) -> Result<Vec<Topic>> {
+    fn read_topics(&self, input: &Path, on_event: &mut OnEvent) -> Result<Vec<Topic>> {
         match &self.topics {
             TopicSource::Given(topics) => Ok(topics.clone()),
             TopicSource::File(file) => read_topics(Some(file), input, on_event),
@@ -101,7 +105,7 @@ impl Wishes {
     ///
     /// # Errors
     /// A file cannot be written, or would replace one that is read.
-    pub(super) fn targets<'a>(
+    fn targets<'a>(
         &self,
         run: &str,
         approaches: &[NamedApproach],
@@ -220,7 +224,7 @@ impl<'a> Resolved<'a> {
     }
 
     /// Writes a run, if it has files, and passes it on.
-    pub(super) fn finish(
+    fn finish(
         &self,
         made: MadeRun,
         mut description: RunDescription,

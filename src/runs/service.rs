@@ -133,7 +133,7 @@ impl SearchEngine {
                 done.stored += 1;
                 return Ok(answer);
             }
-            let answer = (self.client).ask(page, &mut |retry| on_event(Event::note(retry)))?;
+            let answer = (self.client).ask(page, on_event)?;
             // checked before it is stored: an answer from other indexes is an error, and a stored one would be an error in every later run
             answer.check_indexes(&page.index)?;
             let answer = stored.put(page, &answer)?;

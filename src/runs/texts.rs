@@ -1,4 +1,4 @@
-//! The plan and the pipeline of the text tasks: from a collection and topics to the lines of a run.
+//! The pipeline of the text tasks: from a collection and topics to the lines of a run.
 
 mod notes;
 
@@ -16,32 +16,23 @@ use riposte_eval::{TextTask, TopicId};
 
 use notes::note_cut_texts;
 
-use super::description::{RunDescription, described};
-use super::finished::MadeRun;
-use super::open_collection::TextsKey;
-use super::plan::{OnRun, Resolved, RunTarget};
-use super::run_files::OutputSettings;
-use super::service::SearchEngine;
 use crate::collection::texts::open_collection;
 use crate::debate::PER_SIDE;
 use crate::debate::sheet::DebateSheet;
-use crate::events::{Event, OnEvent, Stage, of_approach, run_stage};
+use crate::events::{Event, OnEvent, RankingStep, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
-use crate::files::RUN_FILE;
 use crate::files::explanations::Explanations;
 use crate::index::ScoredDoc;
 use crate::index::inverted::{self, IndexDamage, IndexingBudget, InvertedIndex, TextCollection};
 use crate::index::wordnet::WordNet;
-use crate::ingest::extraction_settings::{CollectionSource, Session};
 use crate::lazy::Lazy;
 use crate::presence::JudgedTopics;
 use crate::reading::cross::CrossEncoder;
-use crate::reading::ranking_steps::RankingStep;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::{self, Reader};
-use crate::recipes::NamedApproach;
 use crate::recipes::text_approach::TextApproach;
 use crate::score::reranker::RerankerNeed;
+use crate::session::{CollectionSource, Session};
 use crate::systems::text_clusters::ClusterLikeness;
 use crate::texts::dense::{DenseSearch, DenseSources};
 use crate::texts::indexes::{TextIndexes, damaged_shard, ensure_documents, shards_of};
@@ -61,24 +52,6 @@ pub(crate) struct TextRunSettings {
     pub debate: bool,
     /// Task 2: whether the lines contain the stances of the passages.
     pub stances: bool,
-}
-
-/// The texts that are ranked, and the approaches, in a plan.
-pub(super) struct PlannedTexts<'a> {
-    task: TextTask,
-    /// The workspace of the collection.
-    base: PathBuf,
-    runs: Vec<(TextApproach, TextsToRank, RunTarget<'a>)>,
-}
-
-/// What answers an approach.
-enum TextsToRank {
-    /// The collection, whose indexes and models are opened when the approach has its turn.
-    Stored,
-    /// The collection, which is open.
-    Open(Arc<OpenTexts>),
-    /// A search engine on the web. There is no collection on this machine.
-    SearchEngine(SearchEngine),
 }
 
 /// A run, and figures about it.
@@ -101,169 +74,13 @@ pub struct FinishedTextRun {
     pub models: BTreeMap<String, String>,
 }
 
-/// Checks that these approaches can be used together for a task.
-///
-/// # Errors
-/// One asks a service, although there are others, or although the task does not allow it; or a key is given, and none asks a service.
-fn check_services(task: TextTask, found: &[&TextApproach], key_file: Option<&Path>) -> Result<()> {
-    match found.iter().find(|approach| approach.service.is_some()) {
-        Some(asking) => {
-            ensure!(
-                task == TextTask::Comparative,
-                "{} asks a search engine for web pages, and only `comparative` can do that",
-                asking.name
-            );
-            ensure!(
-                found.len() == 1,
-                "{} asks a search engine and searches no collection: run it without other approaches",
-                asking.name
-            );
-        }
-        None => ensure!(
-            key_file.is_none(),
-            "--key-file is for approaches that ask a service, such as chatnoir"
-        ),
-    }
-    Ok(())
-}
-
-impl<'a> PlannedTexts<'a> {
-    /// Reads the topics, and finds what is open.
-    ///
-    /// # Errors
-    /// A file cannot be read or written, or the approaches do not fit each other.
-    pub fn plan(
-        resolved: &mut Resolved<'a>,
-        task: TextTask,
-        approaches: &[&TextApproach],
-        output: Option<&'a OutputSettings>,
-        on_event: &mut OnEvent,
-    ) -> Result<Self> {
-        let (wishes, source) = (resolved.wishes, &resolved.source);
-        check_services(task, approaches, wishes.key_file.as_deref())?;
-        resolved.topics = wishes.read_topics(&source.input, on_event)?;
-        let names: Vec<NamedApproach> =
-            approaches.iter().map(|approach| approach.named()).collect();
-        let targets = wishes.targets(RUN_FILE, &names, output)?;
-        let mut documents = Vec::with_capacity(approaches.len());
-        for approach in approaches {
-            let key = texts_key(source, task, approach);
-            let open = resolved.kept.and_then(|kept| kept.texts.find(&key));
-            documents.push(match (&approach.service, open) {
-                (Some(engine), _) => TextsToRank::SearchEngine(SearchEngine::new(
-                    engine,
-                    wishes.key_file.as_deref(),
-                )?),
-                (None, Some(open)) => TextsToRank::Open(open),
-                (None, None) => TextsToRank::Stored,
-            });
-        }
-        let open = documents.iter().find_map(|documents| match documents {
-            TextsToRank::Open(open) => Some(open.base.clone()),
-            _ => None,
-        });
-        let find = || source.session.places.texts(&source.input, on_event);
-        let base = open.map_or_else(find, Ok)?;
-        let runs = approaches.iter().zip(documents).zip(targets);
-        let runs = runs.map(|((approach, texts), target)| ((*approach).clone(), texts, target));
-        Ok(PlannedTexts {
-            task,
-            base,
-            runs: runs.collect(),
-        })
-    }
-
-    /// Makes one run with each approach. The first ranking opens or builds the indexes.
-    ///
-    /// # Errors
-    /// The collection, a model, an index, a store or a service fails, or the user has stopped the run.
-    pub fn run(
-        self,
-        resolved: &Resolved,
-        stop: &AtomicBool,
-        on_event: &mut OnEvent,
-        on_run: &mut OnRun,
-    ) -> Result<()> {
-        let (source, wishes) = (&resolved.source, resolved.wishes);
-        let (task, base, topics) = (self.task, &self.base, &resolved.topics);
-        let several = self.runs.len() > 1;
-        for (n, (approach, texts, target)) in self.runs.into_iter().enumerate() {
-            // the first run reads the collection, and reports its faults
-            let (is_first, RunTarget { tag, files }) = (n == 0, target);
-            let name = approach.name.clone();
-            let keep = files.as_ref().map(|files| files.keep(topics.len()));
-            let settings = TextRunSettings {
-                // reading the first documents of many topics would take as long as a search that does nothing else
-                ranking: TextRankingSettings {
-                    parts: wishes.parts,
-                    explain: wishes.explain,
-                    judge: wishes.explain || approach.rerank.is_some() || topics.len() == 1,
-                    keep: keep.unwrap_or_default(),
-                    approach,
-                },
-                tag,
-                debate: wishes.debate,
-                stances: !wishes.without_stances,
-            };
-            of_approach(several, &name, on_event, |on_event| {
-                let mut description = described(task, &source.input, topics, &settings);
-                let approach = &settings.ranking.approach;
-                let open = |on_event: &mut OnEvent| {
-                    let rehash = source.rehash && is_first;
-                    OpenTexts::open(source, task, approach, base, rehash, on_event)
-                };
-                let made = match (texts, resolved.kept) {
-                    (TextsToRank::SearchEngine(engine), _) => {
-                        let run = engine.run(topics, &settings, base, stop, on_event)?;
-                        MadeRun::Asked(Box::new(run))
-                    }
-                    (texts, kept) => {
-                        let open = match (texts, kept) {
-                            (TextsToRank::Open(open), _) => open,
-                            (_, Some(kept)) => kept
-                                .texts
-                                .get(texts_key(source, task, approach), || open(on_event))?,
-                            (_, None) => Arc::new(open(on_event)?),
-                        };
-                        let run = open.rank(topics, &settings, stop, on_event)?;
-                        if is_first {
-                            run.indexes.report_faults(on_event)?;
-                        }
-                        describe(&run, &mut description);
-                        MadeRun::Searched(Box::new(run))
-                    }
-                };
-                resolved.finish(made, description, files.as_ref(), on_event, on_run)
-            })?;
-        }
-        Ok(())
-    }
-}
-
-/// All that decides what is open for an approach.
-fn texts_key(source: &CollectionSource, task: TextTask, approach: &TextApproach) -> TextsKey {
-    TextsKey {
-        source: source.clone(),
-        task,
-        recipe: approach.text.clone(),
-    }
-}
-
-/// Adds what is known of a run when it is finished.
-fn describe(run: &FinishedTextRun, description: &mut RunDescription) {
-    let documents = run.indexes.first().map_or(0, InvertedIndex::documents);
-    description.documents = documents as usize;
-    description.models.clone_from(&run.models);
-    description.offsets.clone_from(&run.offsets);
-}
-
 /// A collection of texts, opened for an approach: the models, which are loaded when they are first used, and the indexes. It can rank for one
 /// request after the other.
 pub(crate) struct OpenTexts {
     task: TextTask,
     input: PathBuf,
     /// The path beside which the indexes and the model outputs are stored.
-    base: PathBuf,
+    pub(super) base: PathBuf,
     approach: TextApproach,
     effort: IndexingBudget,
     collection: TextCollection,
@@ -296,7 +113,7 @@ impl OpenTexts {
             input: source.input.clone(),
             base: base.to_owned(),
             approach: approach.clone(),
-            effort: IndexingBudget::on(source.session.threads)?,
+            effort: source.session.indexing_budget()?,
             collection,
             resources,
             indexes: Mutex::default(),
@@ -325,7 +142,7 @@ impl OpenTexts {
                 if !damage.is_replaceable() {
                     return Err(damage.into());
                 }
-                on_event(Event::Index(inverted::IndexEvent::Damaged(damage.what())));
+                on_event(damage.note());
                 self.ranked(topics, settings, true, stop, on_event)
                     .context(damage.to_string())
             }
@@ -465,29 +282,22 @@ impl OpenTexts {
                 clusters: clusters.as_ref(),
                 cut_texts: BTreeMap::new(),
             };
-            let on_progress = &mut |done, outputs| {
-                on_event(Event::Progress {
-                    done,
-                    total,
-                    outputs,
-                });
-            };
             rank::run(
                 topics,
                 sources,
                 ranking,
                 tag,
                 stop,
-                on_progress,
-                |topic, sources, ranking, on_outputs| {
+                on_event,
+                |topic, sources, ranking, on_event| {
                     match task {
                         TextTask::Controversial => {
                             let explained = &mut ranking.explained;
-                            controversial::explain_stances(topic, sources, explained, on_outputs)?;
+                            controversial::explain_stances(topic, sources, explained, on_event)?;
                         }
                         TextTask::Comparative if settings.stances => {
                             return comparative::stances(
-                                topic, sources, approach, ranking, on_outputs,
+                                topic, sources, approach, ranking, on_event,
                             );
                         }
                         TextTask::Comparative | TextTask::Rank => {}
@@ -556,7 +366,7 @@ struct Resources {
 impl Resources {
     /// Finds the models and WordNet. Notes say which are off.
     fn find(session: &Session, approach: &TextApproach, on_event: &mut OnEvent) -> Result<Self> {
-        let (models, compute) = (&session.models, session.options.precision.compute);
+        let (models, compute) = (&session.models, session.compute());
         let mut found = Resources::default();
         if approach.retrieval.iter().any(|r| r.synonyms.is_some()) {
             found.wordnet = installed_wordnet(on_event)?;

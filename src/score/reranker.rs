@@ -10,9 +10,9 @@ use riposte_eval::topic::Topic;
 
 use super::quality::GradedText;
 use super::windows::ReadWindows;
+use crate::events::OnEvent;
 use crate::index::inverted::InvertedIndex;
 use crate::index::{ScoredDoc, vector};
-use crate::reading::ranking_steps::OnOutputs;
 use crate::reading::{Purpose, Reader};
 
 /// The documents at the top of a ranking, with all that re-rankers read.
@@ -51,7 +51,7 @@ impl RerankedTexts<'_> {
 /// The models, and a callback for the number of outputs that they have computed.
 pub struct RerankerModels<'r, 'm> {
     pub reader: &'r mut Reader<'m>,
-    pub on_progress: &'r mut OnOutputs<'r>,
+    pub on_event: &'r mut OnEvent<'r>,
 }
 
 /// The opinion of a re-ranker on one document.
@@ -93,20 +93,24 @@ pub(crate) fn cosines(
     reader: &mut Reader,
     query: &str,
     texts: &[&str],
-    on_progress: &mut OnOutputs,
+    on_event: &mut OnEvent,
 ) -> Result<Option<Vec<f64>>> {
-    let queries = reader.sentence_vectors(Purpose::Query, &[query], on_progress)?;
+    let queries = reader.sentence_vectors(Purpose::Query, &[query], on_event)?;
     let Some(query) = queries.and_then(|mut queries| queries.pop()) else {
         return Ok(None);
     };
-    let vectors = reader.sentence_vectors(Purpose::Document, texts, on_progress)?;
+    let vectors = reader.sentence_vectors(Purpose::Document, texts, on_event)?;
     let cosine = |text: &Vec<f32>| f64::from(vector::dot(&query, text));
     Ok(vectors.map(|vectors| vectors.iter().map(cosine).collect()))
 }
 
-/// What a re-ranker needs besides the texts and the models that every text task looks for.
+/// What the values of a re-ranker come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RerankerNeed {
+    /// Words and models that are made for English.
+    English,
+    /// Retrieval, or sentence vectors: the user chooses for which language.
+    AnyLanguage,
     CrossEncoder,
     /// `clusters` in the recipe.
     Clusters,
@@ -122,8 +126,8 @@ pub trait Reranker: Sync {
         false
     }
 
-    fn needs(&self) -> &'static [RerankerNeed] {
-        &[]
+    fn need(&self) -> RerankerNeed {
+        RerankerNeed::English
     }
 
     /// How a report names the value: in a few words beside its bar, and in a sentence about a text that is ranked by it. If the second is empty, the

@@ -1,15 +1,10 @@
 //! How evidence scores images for a topic: the signals that a recipe can weight.
 //!
-//! The list of all signals is in `recipes/`; the ranking, recipes, explanations and reports use it. A signal reads no files and runs no models: it says
-//! what it needs, and [`SignalInputs`] provides it.
-
-use std::collections::BTreeMap;
-
-use anyhow::Result;
+//! The list of all signals is in `recipes/`; the ranking, recipes, explanations and reports use it. A signal only says what it needs; `images/` reads that
+//! and computes the values.
 
 use crate::evidence::channel::Channel;
 use crate::evidence::clip::Slot;
-use crate::evidence::image_text::ImageTextLikeness;
 use crate::evidence::sentence::SentenceVectors;
 use crate::evidence::{Evidence, TextPart};
 use crate::index::images::Field;
@@ -27,46 +22,7 @@ impl Signal {
     pub const fn new(name: &'static str, need: SignalNeed) -> Self {
         Signal { name, need }
     }
-
-    /// A value for each image, `None` for an image that lacks what the signal needs. The result is `None` if the signal is off for all images. The
-    /// recipe's scale decides whether BM25 scores are divided by the topic's best score in the field.
-    ///
-    /// # Errors
-    /// The index cannot be read.
-    pub(crate) fn values(&self, inputs: &mut dyn SignalInputs) -> Result<Option<SignalValues>> {
-        Ok(match self.need {
-            SignalNeed::Words(field) => {
-                let (scores, best) = inputs.words(field)?;
-                let is_divided = inputs.is_scaled() && best > 0.0;
-                let divisor = if is_divided { best } else { 1.0 };
-                let value = |score: f64| (score > 0.0).then(|| score / divisor);
-                Some(scores.into_iter().map(value).collect())
-            }
-            SignalNeed::QueryLikelihood(field) => Some(inputs.likelihoods(field)?),
-            SignalNeed::Crawl => {
-                let best = inputs.crawl_ranks();
-                let value = |at: usize| Some(1.0 / f64::from(*best.get(&at)?));
-                Some((0..inputs.images()).map(value).collect())
-            }
-            SignalNeed::Sentence(_)
-            | SignalNeed::About(_)
-            | SignalNeed::Title(_)
-            | SignalNeed::Arguments
-            | SignalNeed::Channel(_) => inputs.stored(),
-        })
-    }
-
-    /// Scales a value to [0, 1]. The range of an image-text model's cosines depends on how the model was trained.
-    pub(crate) fn to_unit(&self, value: f64, inputs: &dyn SignalInputs) -> f64 {
-        match self.need.image_text() {
-            Some(_) => inputs.likeness(self.need).to_unit(value),
-            None => value.clamp(0.0, 1.0),
-        }
-    }
 }
-
-/// A value for each image.
-pub type SignalValues = Vec<Option<f64>>;
 
 /// What a signal is computed from.
 #[derive(Clone, Copy)]
@@ -96,7 +52,7 @@ pub struct ChannelSignal {
     pub channel: &'static dyn Channel,
     /// The value for a topic, computed from what the channel has found of an image; `None` for an image that lacks it.
     pub value: fn(&Question, &Evidence) -> Option<f64>,
-    /// See [`SignalNeed::source`].
+    /// What is compared, as a sentence about the image names it ("the text in it"), and what a reader is shown of that.
     pub source: (&'static str, Quoted),
 }
 
@@ -146,36 +102,6 @@ impl SignalNeed {
             SignalNeed::Channel(of) => of.source,
         }
     }
-}
-
-/// Provides what a signal needs, for one topic.
-pub trait SignalInputs {
-    /// The number of images.
-    fn images(&self) -> usize;
-
-    /// Whether values are scaled to [0, 1].
-    fn is_scaled(&self) -> bool;
-
-    /// The scores of [`SignalNeed::Words`], and the topic's best one. An image without a word of the query has the score 0.
-    ///
-    /// # Errors
-    /// The index cannot be read.
-    fn words(&self, field: Field) -> Result<(Vec<f64>, f64)>;
-
-    /// The scores of [`SignalNeed::QueryLikelihood`].
-    ///
-    /// # Errors
-    /// The index cannot be read, or the recipe has no prior.
-    fn likelihoods(&self, field: Field) -> Result<SignalValues>;
-
-    /// The cosines or the numbers that the signal needs; `None` if there are none. Only the first call is sure to return them.
-    fn stored(&mut self) -> Option<SignalValues>;
-
-    /// What the model of a signal makes of a cosine between a picture and a text.
-    fn likeness(&self, need: SignalNeed) -> ImageTextLikeness;
-
-    /// The best rank at which the crawl found each image, by the number of the image.
-    fn crawl_ranks(&self) -> BTreeMap<usize, u32>;
 }
 
 /// What a report shows of an image to explain a signal's value.

@@ -22,13 +22,13 @@ use super::served::{Served, distinct};
 use super::{document, explain, read, reply, report, search, served};
 use crate::api::Approach;
 use crate::events::OnEvent;
-use crate::ingest::extraction_settings::CollectionSource;
 use crate::language::refusal;
 use crate::lazy::Lazy;
 use crate::models;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::recipes::approaches;
 use crate::recipes::settings::Setting;
+use crate::session::CollectionSource;
 
 /// How often the files of collections are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -49,7 +49,7 @@ impl ServedCollections {
         let first = sources.first().context("there is no collection to serve")?;
         let session = &first.session;
         let otherwise = "stance and quality are estimated from words only";
-        let compute = session.options.precision.compute;
+        let compute = session.compute();
         let encoder =
             models::installed_stance_encoder(&session.models, compute, otherwise, on_event)?;
         let named = distinct(&dirs).into_iter().zip(sources);

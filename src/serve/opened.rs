@@ -15,13 +15,13 @@ use crate::events::OnEvent;
 use crate::files::TopicSource;
 use crate::index::inverted::Document;
 use crate::ingest::extraction::ExtractionHost;
-use crate::ingest::extraction_settings::CollectionSource;
 use crate::ingest::own_folder::OwnFolder;
 use crate::recipes::settings::Setting;
 use crate::recipes::text_approach::TextApproach;
 use crate::runs::finished::MadeRun;
 use crate::runs::images::OpenImages;
 use crate::runs::plan::Wishes;
+use crate::session::CollectionSource;
 use crate::texts::by_words;
 use crate::texts::indexes::TextIndexes;
 
@@ -243,7 +243,6 @@ impl OpenedPart {
             number: asked.number,
             explain: asked.explain,
             output: None,
-            folder: None,
         };
         settings.answer(&ExtractionHost::of_a_call(stop), on_event)
     }

@@ -10,7 +10,7 @@ use riposte_serve::Refusal;
 use super::opened::OpenedCollection;
 use super::watch::DirectoryStamp;
 use crate::events::OnEvent;
-use crate::ingest::extraction_settings::CollectionSource;
+use crate::session::CollectionSource;
 
 pub(super) struct Served {
     /// The name that requests have.

@@ -99,7 +99,7 @@ fn cosines(
     reading: &mut RerankerModels,
 ) -> Result<Option<Vec<f64>>> {
     let read: Vec<&str> = compared.iter().copied().flatten().copied().collect();
-    let cosines = reranker::cosines(reading.reader, &topic.title, &read, reading.on_progress)?;
+    let cosines = reranker::cosines(reading.reader, &topic.title, &read, reading.on_event)?;
     let Some(cosines) = cosines else {
         return Ok(None);
     };
@@ -152,7 +152,7 @@ fn arguing_sentences<'a>(
     let read: Vec<String> = of_texts.iter().flatten().map(masked).collect();
     let read_text = read.iter().map(String::as_str);
     let pairs: Vec<(&str, &str)> = read_text.map(|text| (claim.as_str(), text)).collect();
-    let Some(logits) = (reading.reader).pair_logits(&pairs, reading.on_progress)? else {
+    let Some(logits) = (reading.reader).pair_logits(&pairs, reading.on_event)? else {
         return Ok(None);
     };
     let model = TextStanceModel::committed();

@@ -17,6 +17,7 @@ use ureq::http::{HeaderMap, StatusCode, Uri, header};
 pub use answer::{ChatNoirAnswer, ChatNoirHit, ChatNoirMeta, Uuid};
 pub use key::ChatNoirKey;
 
+use crate::events::{Event, OnEvent};
 use crate::limits::{
     MAX_CHATNOIR_BYTES, MAX_CHATNOIR_ERROR_BYTES, MAX_CHATNOIR_MESSAGE, MAX_CHATNOIR_PAUSE,
     MAX_CHATNOIR_TIME, MAX_CHATNOIR_TRIES,
@@ -177,16 +178,12 @@ impl ChatNoir {
     }
 
     /// Requests one page, and tries again if the failure may be temporary: the quota is used up, the server has an error, or the connection breaks.
-    /// `on_retry` receives a sentence before each pause.
+    /// `on_event` receives a note before each pause.
     ///
     /// # Errors
     /// There is no key, the service refuses it or the request, cannot be reached, is too slow, or answers with something other than results. No
     /// message contains the key.
-    pub fn ask(
-        &self,
-        request: &PageRequest,
-        on_retry: &mut dyn FnMut(String),
-    ) -> Result<ChatNoirAnswer> {
+    pub fn ask(&self, request: &PageRequest, on_event: &mut OnEvent) -> Result<ChatNoirAnswer> {
         let key = self.key.as_ref().context(
             "ChatNoir requires a key (www.chatnoir.eu/apikey): set CHATNOIR_API_KEY, or name a file that contains it with --key-file",
         )?;
@@ -207,10 +204,10 @@ impl ChatNoir {
                 bail!("{what} (tried {tried} times)");
             }
             let wait = wait.unwrap_or(pause).min(MAX_CHATNOIR_PAUSE);
-            on_retry(format!(
+            on_event(Event::note(format!(
                 "{what}: trying again in {} s",
                 wait.as_secs_f64().ceil()
-            ));
+            )));
             thread::sleep(wait);
             pause *= 2;
             tried += 1;

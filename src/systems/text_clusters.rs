@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::k_means::k_means;
 use crate::disk::hex;
+use crate::events::OnEvent;
 use crate::index::dense::{Vectors, VectorsKey};
 use crate::index::inverted::InvertedIndex;
 use crate::index::passages::{PassageWindows, Passages};
@@ -63,8 +64,7 @@ pub struct ClusterLikeness {
 
 impl ClusterLikeness {
     /// Divides the documents into at most `count` clusters by the vectors of their first passages, which are not scaled to unit length again. If
-    /// the workspace `file` has clusters of the same vectors, they are read; otherwise they are computed and stored. Calls `waiting` if another
-    /// process is computing them.
+    /// the workspace `file` has clusters of the same vectors, they are read; otherwise they are computed and stored.
     ///
     /// # Errors
     /// The workspace cannot be read or written.
@@ -74,9 +74,9 @@ impl ClusterLikeness {
         index: &InvertedIndex,
         file: &Path,
         count: usize,
-        waiting: &mut dyn FnMut(),
+        on_event: &mut OnEvent,
     ) -> Result<Self> {
-        let _lock = wanted.lock(file, waiting)?;
+        let _lock = wanted.lock(file, on_event)?;
         let mut outputs = Outputs::open_or_read(file)?;
         // the clusters must not depend on the order in which vectors were computed
         let mut order: Vec<DocId> = index.ids().collect();
@@ -156,8 +156,8 @@ impl Reranker for Cluster {
         ["topic near its cluster", ""]
     }
 
-    fn needs(&self) -> &'static [RerankerNeed] {
-        &[RerankerNeed::Clusters]
+    fn need(&self) -> RerankerNeed {
+        RerankerNeed::Clusters
     }
 
     fn assess(&self, documents: &RerankedTexts, _: &mut RerankerModels) -> Assessed {

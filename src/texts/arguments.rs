@@ -16,7 +16,6 @@ use crate::files::explanations::KeepExplanations;
 use crate::index::ScoredDoc;
 use crate::index::inverted::IndexingBudget;
 use crate::reading::Reader;
-use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::text_approach::TextApproach;
 use crate::topic::question::TopicParts;
 
@@ -59,7 +58,7 @@ impl ArgumentSource {
         Ok(Arguments { index, retrieval })
     }
 
-    /// The arguments about a topic, as Task 1 ranks them. `on_progress` receives the number of computed model outputs.
+    /// The arguments about a topic, as Task 1 ranks them. `on_event` receives the number of computed model outputs.
     ///
     /// # Errors
     /// As [`super::rank()`].
@@ -67,7 +66,7 @@ impl ArgumentSource {
         &self,
         topic: &Topic,
         reader: &mut Reader,
-        on_progress: &mut OnOutputs,
+        on_event: &mut OnEvent,
     ) -> Result<Vec<ScoredDoc>> {
         let sources = &mut TextRankingSources {
             corpora: &self.indexes.by_retrieval(),
@@ -85,6 +84,6 @@ impl ArgumentSource {
             judge: false,
             keep: KeepExplanations::Nowhere,
         };
-        Ok(super::rank(topic, sources, &settings, on_progress)?.documents)
+        Ok(super::rank(topic, sources, &settings, on_event)?.documents)
     }
 }

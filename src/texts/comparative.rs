@@ -6,11 +6,11 @@ use riposte_eval::ObjectStance;
 use riposte_eval::topic::Topic;
 
 use super::{TextRanking, TextRankingSources};
+use crate::events::{OnEvent, RankingStep};
 use crate::index::ScoredDoc;
 use crate::language::other_language;
 use crate::reading::Reader;
 use crate::reading::pieces::truncate;
-use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::recipes::text_approach::TextApproach;
 use crate::score::object_stance::{MaskedLogits, ObjectStanceModel, Objects, PREFERENCE};
 
@@ -24,7 +24,7 @@ pub(crate) fn stances(
     sources: &mut TextRankingSources,
     approach: &TextApproach,
     ranking: &mut TextRanking,
-    on_progress: &mut OnOutputs,
+    on_event: &mut OnEvent,
 ) -> Result<Vec<ObjectStance>> {
     sources.reader.enter(RankingStep::Stance);
     if let Some(fixed) = approach.stance {
@@ -50,12 +50,7 @@ pub(crate) fn stances(
         .map(passage)
         .collect::<Result<_>>()?;
     let depth = approach.stance_depth.min(passages.len());
-    encode(
-        &mut passages[..depth],
-        &objects,
-        sources.reader,
-        on_progress,
-    )?;
+    encode(&mut passages[..depth], &objects, sources.reader, on_event)?;
     let model = ObjectStanceModel::committed();
     let explained = ranking.explained.len();
     let detected: Vec<_> = (passages.par_iter().enumerate())
@@ -99,7 +94,7 @@ fn encode(
     passages: &mut [Passage],
     objects: &Objects,
     reader: &mut Reader,
-    on_progress: &mut OnOutputs,
+    on_event: &mut OnEvent,
 ) -> Result<()> {
     let read = passages.par_iter().map(|passage| {
         let text = &passage.text;
@@ -109,7 +104,7 @@ fn encode(
     // each sentence is read twice, the second time with the objects swapped
     let texts = masked.iter().flatten().flatten();
     let pairs: Vec<(&str, &str)> = texts.map(|text| (PREFERENCE, text.as_str())).collect();
-    let Some(logits) = reader.pair_logits(&pairs, on_progress)? else {
+    let Some(logits) = reader.pair_logits(&pairs, on_event)? else {
         return Ok(());
     };
     let mut logits = logits.as_chunks::<2>().0.iter().copied();

@@ -6,8 +6,8 @@ use riposte_eval::explained::ExplainedText;
 use riposte_eval::topic::Topic;
 
 use super::TextRankingSources;
+use crate::events::{OnEvent, RankingStep};
 use crate::language::other_language;
-use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::score::text_stance::TextStanceModel;
 
 /// Adds to each explained argument the explanation of its stance towards the topic's claim. The argument's own conclusion may be a different claim. No
@@ -19,7 +19,7 @@ pub(crate) fn explain_stances(
     topic: &Topic,
     sources: &mut TextRankingSources,
     explained: &mut [ExplainedText],
-    on_progress: &mut OnOutputs,
+    on_event: &mut OnEvent,
 ) -> Result<()> {
     let Some(index) = sources.corpora.first() else {
         return Ok(());
@@ -39,7 +39,7 @@ pub(crate) fn explain_stances(
         .iter()
         .map(|text| (claim.as_str(), text.as_str()))
         .collect();
-    let logits = sources.reader.piece_logits(&pairs, on_progress)?;
+    let logits = sources.reader.piece_logits(&pairs, on_event)?;
     for (at, (text, premises)) in explained.iter_mut().zip(&premises).enumerate() {
         let logits = logits.as_ref().and_then(|all| all.get(at));
         let logits = logits.map(Vec::as_slice);

@@ -10,7 +10,7 @@ use riposte_nn::conv::Numeric;
 use crate::events::{Event, OnEvent, Stage, run_stage};
 use crate::evidence::sentence::Sentences;
 use crate::index::ScoredDoc;
-use crate::index::dense::{self, Encode, NearPassage, Vectors, VectorsKey};
+use crate::index::dense::{Encode, NearPassage, Vectors, VectorsKey};
 use crate::index::inverted::InvertedIndex;
 use crate::index::options::SearchOptions;
 use crate::lazy::Lazy;
@@ -173,9 +173,8 @@ pub(crate) fn clusters(
     let topics = titles.iter().map(|title| (*title).to_owned()).zip(topics);
     let topics = topics.collect();
     let found = run_stage(Stage::Clustering, 0, on_event, |on_event| {
-        let waiting = &mut || on_event(Event::Dense(dense::DenseEvent::Waiting));
         let (index, vectors) = (sources.index, (&vectors, &wanted));
-        ClusterLikeness::read(topics, vectors, index, sources.base, recipe.count, waiting)
+        ClusterLikeness::read(topics, vectors, index, sources.base, recipe.count, on_event)
     });
     found.context(FINDING).map(Some)
 }
@@ -212,7 +211,6 @@ pub(crate) fn open_files(
     };
     let encode: Option<Encode> = model.is_some().then_some(&embed);
     run_stage(Stage::Encoding, 0, on_event, |on_event| {
-        let on_event = &mut |event| on_event(Event::Dense(event));
         Vectors::open(index, wanted, file, shards, encode, on_event)
     })
 }

@@ -143,9 +143,7 @@ impl TextIndexes {
             };
             let index = run_stage(Stage::Indexing, 0, on_event, |on_event| match collection {
                 TextCollection::Shards(shards) => open_shards(shards, analyzer, approach),
-                _ => open(collection, analyzer, &dir, effort, &mut |event| {
-                    on_event(Event::Index(event));
-                }),
+                _ => open(collection, analyzer, &dir, effort, on_event),
             });
             indexes.by_retrieval.push(indexes.corpora.len());
             indexes.corpora.push(index?);

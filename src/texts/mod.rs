@@ -19,6 +19,7 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation};
 use serde_json::json;
 
+use crate::events::{OnEvent, RankingStep};
 use crate::files::explanations::KeepExplanations;
 use crate::index::ScoredDoc;
 use crate::index::analyzer::{self, Analyzer};
@@ -29,7 +30,6 @@ use crate::index::similarity::Similarity;
 use crate::index::wordnet::WordNet;
 use crate::presence;
 use crate::presence::{Judged, TopicProbabilities};
-use crate::reading::ranking_steps::{OnOutputs, RankingStep};
 use crate::recipes::text_approach::{Retrieval, SearchParameters, TextApproach};
 use crate::score::CHANNEL;
 use crate::score::rerank::RETRIEVAL;
@@ -76,7 +76,7 @@ pub struct TextRanking {
     pub judged: Judged,
 }
 
-/// Ranks the documents for one topic. `on_progress` receives the number of computed model outputs.
+/// Ranks the documents for one topic. `on_event` receives the number of computed model outputs.
 ///
 /// # Errors
 /// An index, the store of model outputs or a model fails, or a field of the approach is not in the collection.
@@ -84,7 +84,7 @@ pub fn rank(
     topic: &Topic,
     sources: &mut TextRankingSources,
     settings: &TextRankingSettings,
-    on_progress: &mut OnOutputs,
+    on_event: &mut OnEvent,
 ) -> Result<TextRanking> {
     sources.reader.enter(RankingStep::Search);
     let approach = &settings.approach;
@@ -121,7 +121,7 @@ pub fn rank(
         if recipe.only {
             ranking.truncate(recipe.depth);
         }
-        let new = rerank::rerank(&mut ranking, recipe, topic, sources, on_progress)?;
+        let new = rerank::rerank(&mut ranking, recipe, topic, sources, on_event)?;
         reranked.extend(new.explained);
         offsets = new.offsets;
         if recipe.above_zero {
@@ -130,7 +130,7 @@ pub fn rank(
     }
     if let Some(recipe) = &approach.pairwise {
         let explained = &mut reranked;
-        pairwise::compare(&mut ranking, recipe, topic, sources, explained, on_progress)?;
+        pairwise::compare(&mut ranking, recipe, topic, sources, explained, on_event)?;
     }
     sources.reader.enter(RankingStep::Search);
     let documents = select::select_texts(ranking, approach.depth)
@@ -216,7 +216,7 @@ pub fn candidates<T>(
     let mut documents = Documents::open(topic, &ranking, recipe.read_windows(), sources)?;
     let reading = &mut RerankerModels {
         reader: sources.reader,
-        on_progress: &mut |_| (),
+        on_event: &mut |_| (),
     };
     for (reranker, _) in recipe.weights.used() {
         documents.know_inputs(reranker, reading)?;

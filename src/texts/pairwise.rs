@@ -8,9 +8,9 @@ use riposte_eval::{DocId, Explanation};
 
 use super::rerank::Documents;
 use super::sources::TextRankingSources;
+use crate::events::OnEvent;
 use crate::index::ScoredDoc;
 use crate::index::search::explain::SCORE;
-use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::text_approach::Pairwise;
 use crate::score::pairwise::{self, OpinionValues};
 use crate::score::reranker::RerankerModels;
@@ -32,7 +32,7 @@ pub(super) fn compare(
     topic: &Topic,
     sources: &mut TextRankingSources,
     explained: &mut HashMap<DocId, Explanation>,
-    on_progress: &mut OnOutputs,
+    on_event: &mut OnEvent,
 ) -> Result<()> {
     ranking.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.doc.cmp(&b.doc)));
     let (top, others) = ranking.split_at_mut(recipe.depth.min(ranking.len()));
@@ -43,7 +43,7 @@ pub(super) fn compare(
     let mut documents = Documents::open(topic, top, windows, sources)?;
     let reading = &mut RerankerModels {
         reader: sources.reader,
-        on_progress,
+        on_event,
     };
     let mut evidence = Vec::new();
     for (reranker, weight) in recipe.weights.used() {

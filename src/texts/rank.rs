@@ -10,9 +10,9 @@ use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, ObjectStance, TopicId};
 
 use super::{Offsets, TextRanking, TextRankingSettings, TextRankingSources, rank};
+use crate::events::{Event, OnEvent};
 use crate::files::explanations::Explanations;
 use crate::presence::JudgedTopics;
-use crate::reading::ranking_steps::{OnOutputs, OutputProgress};
 use crate::stopped::Stopped;
 
 /// The rankings of all topics.
@@ -29,7 +29,7 @@ pub(crate) struct Ranked {
 }
 
 /// Ranks the documents for each topic. `stances` finds the stances of each topic's documents,
-/// none if they have no stance, and can add to the explanations. `on_progress` receives the number of finished topics, and the model outputs computed
+/// none if they have no stance, and can add to the explanations. `on_event` receives the number of finished topics, and the model outputs computed
 /// for the next one. When `stop` is set, the ranking ends before the next topic or, if the reader
 /// knows of it, before models read more.
 ///
@@ -41,12 +41,12 @@ pub(crate) fn run<'a, 'r>(
     settings: &TextRankingSettings,
     tag: &str,
     stop: &AtomicBool,
-    on_progress: &mut dyn FnMut(usize, Option<OutputProgress>),
+    on_event: &mut OnEvent,
     mut stances: impl FnMut(
         &Topic,
         &mut TextRankingSources<'a, 'r>,
         &mut TextRanking,
-        &mut OnOutputs,
+        &mut OnEvent,
     ) -> Result<Vec<ObjectStance>>,
 ) -> Result<Ranked> {
     let mut ranked = Ranked {
@@ -57,11 +57,10 @@ pub(crate) fn run<'a, 'r>(
         cut_texts: BTreeMap::new(),
     };
     for (done, topic) in topics.iter().enumerate() {
-        on_progress(done, None);
+        on_event(Event::progress(done, topics.len()));
         Stopped::Run.check(stop)?;
-        let on_outputs: &mut OnOutputs = &mut |outputs| on_progress(done, Some(outputs));
-        let mut ranking = rank(topic, sources, settings, on_outputs)?;
-        let mut stances = stances(topic, sources, &mut ranking, on_outputs)?.into_iter();
+        let mut ranking = rank(topic, sources, settings, on_event)?;
+        let mut stances = stances(topic, sources, &mut ranking, on_event)?.into_iter();
         for (rank, found) in (1..).zip(ranking.documents) {
             ranked.lines.push(TextRunLine {
                 topic: topic.id.clone(),
@@ -80,6 +79,6 @@ pub(crate) fn run<'a, 'r>(
         ranked.offsets.extend(offsets);
     }
     ranked.cut_texts = std::mem::take(&mut sources.cut_texts);
-    on_progress(topics.len(), None);
+    on_event(Event::progress(topics.len(), topics.len()));
     Ok(ranked)
 }

@@ -8,10 +8,10 @@ use riposte_eval::{DocId, Explanation};
 use serde::Serialize;
 
 use super::sources::TextRankingSources;
+use crate::events::OnEvent;
 use crate::index::ScoredDoc;
 use crate::index::search::explain::SCORE;
 use crate::reading::pieces::truncate;
-use crate::reading::ranking_steps::OnOutputs;
 use crate::recipes::rerankers;
 use crate::recipes::rerankers::Cluster;
 use crate::recipes::text_approach::Rerank;
@@ -62,7 +62,7 @@ pub(super) struct Reranked {
     pub offsets: Option<Offsets>,
 }
 
-/// Gives new scores to the documents at the top of a ranking; those of the others stay. `on_progress` receives the number of computed model outputs.
+/// Gives new scores to the documents at the top of a ranking; those of the others stay. `on_event` receives the number of computed model outputs.
 ///
 /// # Errors
 /// The index, the store of model outputs or a model fails.
@@ -71,14 +71,14 @@ pub(super) fn rerank(
     recipe: &Rerank,
     topic: &Topic,
     sources: &mut TextRankingSources,
-    on_progress: &mut OnOutputs,
+    on_event: &mut OnEvent,
 ) -> Result<Reranked> {
     let depth = recipe.depth.min(ranking.len());
     let (top, others) = ranking.split_at_mut(depth);
     let mut documents = Documents::open(topic, top, recipe.read_windows(), sources)?;
     let reading = &mut RerankerModels {
         reader: sources.reader,
-        on_progress,
+        on_event,
     };
     let Columns { columns, mut whys } = documents.columns(recipe, reading)?;
     let Documents { candidates, cuts } = documents;

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use anyhow::{Error, Result, anyhow, bail};
 
-use crate::weights::{self, AddOutcome, ModelOrigin, ModelRole, Models, ProgressDisplay};
+use crate::events::{Event, OnEvent};
+use crate::weights::{self, AddOutcome, ModelOrigin, ModelRole, Models};
 
 /// What the user says about a model.
 #[derive(Clone, Debug, Default)]
@@ -29,8 +30,6 @@ pub struct Added {
     pub installed: AddOutcome,
     /// What the trial has found: the length of vectors, or what else is worth knowing.
     pub found: String,
-    /// What a user should know.
-    pub notes: Vec<String>,
 }
 
 /// Adds a model to the models directory.
@@ -41,7 +40,7 @@ pub fn add(
     models: &Models,
     place: &ModelOrigin,
     wanted: &WantedModel,
-    progress: &ProgressDisplay,
+    on_event: &mut OnEvent,
 ) -> Result<Added> {
     let name = match &wanted.name {
         Some(name) => name.clone(),
@@ -58,7 +57,7 @@ pub fn add(
         role = Some(found);
         Ok(())
     };
-    let staged = weights::stage(models, place, &name, &mut examine, progress)?;
+    let staged = weights::stage(models, place, &name, &mut examine, on_event)?;
     let role = role.map_or_else(|| recognise::role(staged.dir()), Ok);
     let tried = role.and_then(|role| Ok((role, trial::run(role, staged.dir())?)));
     let (role, found) = match tried {
@@ -72,6 +71,7 @@ pub fn add(
     let notes = recognise::notes(role, staged.dir());
     let revision = staged.revision().map(str::to_owned);
     let (installed, licence) = staged.install(models, role, wanted.licence.as_deref())?;
+    notes.into_iter().map(Event::note).for_each(on_event);
     Ok(Added {
         name,
         role,
@@ -79,6 +79,5 @@ pub fn add(
         revision,
         installed,
         found,
-        notes,
     })
 }

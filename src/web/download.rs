@@ -112,7 +112,7 @@ impl Web {
         url: &str,
         expected: &Expected,
         part: &Path,
-        transfer: &Transfer,
+        transfer: &mut Transfer,
     ) -> Result<PublisherInfo> {
         let mut part = Part::open(part)?;
         let mut was_retried = false;

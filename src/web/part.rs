@@ -98,7 +98,7 @@ impl<'p> Part<'p> {
         body: impl Read,
         rest: u64,
         window: Option<Duration>,
-        transfer: &Transfer,
+        transfer: &mut Transfer,
     ) -> Result<io::Result<()>> {
         let mut body = body.take(rest.saturating_add(1));
         let mut buffer = vec![0; BUFFER];
@@ -140,7 +140,12 @@ fn cannot_write(path: &Path) -> String {
 ///
 /// # Errors
 /// The file cannot be read, or has more than `most` bytes.
-pub(crate) fn copy_file(from: &Path, most: u64, part: &Path, transfer: &Transfer) -> Result<()> {
+pub(crate) fn copy_file(
+    from: &Path,
+    most: u64,
+    part: &Path,
+    transfer: &mut Transfer,
+) -> Result<()> {
     let reading = "cannot read it";
     let mut source = regular::open(from).context(reading)?;
     let metadata = source.metadata().context(reading)?;
@@ -204,13 +209,14 @@ mod tests {
         let path = dir.path().join("part");
         let mut part = Part::open(&path).unwrap();
         let window = Some(Duration::from_millis(20));
-        let transfer = Transfer::hidden();
-        let copied = part.append(Trickle, u64::MAX - 1, window, &transfer);
+        let mut silent = |_| ();
+        let transfer = &mut Transfer::new("", &mut silent);
+        let copied = part.append(Trickle, u64::MAX - 1, window, transfer);
         let error = copied.unwrap().unwrap_err().to_string();
         assert!(error.contains("bytes have arrived in 20ms"), "{error}");
         // a fast one goes on beyond the window
         let fast = io::repeat(1).take(3 << 20);
-        let done = part.append(fast, u64::MAX - 1, Some(Duration::ZERO), &transfer);
+        let done = part.append(fast, u64::MAX - 1, Some(Duration::ZERO), transfer);
         assert!(done.unwrap().is_ok());
     }
 
@@ -220,8 +226,9 @@ mod tests {
         let path = dir.path().join("part");
         let mut part = Part::open(&path).unwrap();
         let window = Some(Duration::from_millis(10));
-        let transfer = Transfer::hidden();
-        let copied = part.append(Suspended(b"all of it"), 9, window, &transfer);
+        let mut silent = |_| ();
+        let transfer = &mut Transfer::new("", &mut silent);
+        let copied = part.append(Suspended(b"all of it"), 9, window, transfer);
         // the pause is noticed, but nothing is lost
         assert!(copied.unwrap().is_err());
         assert_eq!(fs::read(&path).unwrap(), b"all of it");
@@ -231,8 +238,9 @@ mod tests {
     fn a_copy_goes_on_unless_the_file_was_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let [from, path] = ["from", "part"].map(|name| dir.path().join(name));
-        let transfer = Transfer::hidden();
-        let copy = |most| copy_file(&from, most, &path, &transfer);
+        let mut silent = |_| ();
+        let transfer = &mut Transfer::new("", &mut silent);
+        let mut copy = |most| copy_file(&from, most, &path, transfer);
         fs::write(&from, "0123456789").unwrap();
         assert!(copy(9).is_err());
         copy(10).unwrap();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,8 @@ use super::{
     licence,
 };
 use crate::disk::{self, TemporaryDir, is_plain_name, read_record, regular, sha256_of};
+use crate::events::{Event, OnEvent};
 use crate::limits::{MAX_DOWNLOAD_BYTES, MAX_MODEL_FILES, MAX_MODEL_NAME_BYTES};
-use crate::web::ProgressDisplay;
 use crate::workspace::Lock;
 
 /// An unfinished download is in a directory whose name ends in this way.
@@ -144,12 +144,12 @@ pub(crate) fn stage(
     place: &ModelOrigin,
     name: &str,
     examine: &mut dyn FnMut(&Path) -> Result<()>,
-    progress: &ProgressDisplay,
+    on_event: &mut OnEvent,
 ) -> Result<Staged> {
     match &place.0 {
-        OriginKind::Directory(dir) => copy(models, dir, name, examine, progress)
+        OriginKind::Directory(dir) => copy(models, dir, name, examine, on_event)
             .with_context(|| format!("cannot add the model in {}", dir.display())),
-        OriginKind::Hub(repository) => download(models, repository, name, examine, progress)
+        OriginKind::Hub(repository) => download(models, repository, name, examine, on_event)
             .with_context(|| format!("cannot add {repository}")),
     }
 }
@@ -159,7 +159,7 @@ fn copy(
     dir: &Path,
     name: &str,
     examine: &mut dyn FnMut(&Path) -> Result<()>,
-    progress: &ProgressDisplay,
+    on_event: &mut OnEvent,
 ) -> Result<Staged> {
     let chosen = files::choose(&names_in(dir)?)?;
     examine(dir)?;
@@ -168,7 +168,10 @@ fn copy(
     let copied = TemporaryDir::new(models.dir()).with_context(|| writing(models.dir()))?;
     let mut files = Vec::new();
     for file in chosen.all() {
-        progress.log(&format!("{name}/{file}: from {}", dir.display()));
+        on_event(Event::step(format!(
+            "{name}/{file}: from {}",
+            dir.display()
+        )));
         let to = copied.path().join(&file);
         copy_file(&dir.join(&file), &to).with_context(|| file.clone())?;
         files.push(measured(copied.path(), file, None)?);
@@ -223,7 +226,7 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let mut source = regular::open(from)
         .context("cannot read it")?
         .take(MAX_DOWNLOAD_BYTES + 1);
-    let mut file = File::create_new(to).with_context(|| writing(to))?;
+    let mut file = disk::create_draft(to).with_context(|| writing(to))?;
     let copied = io::copy(&mut source, &mut file)
         .with_context(|| format!("cannot copy it to {}", to.display()))?;
     ensure!(
@@ -258,10 +261,10 @@ fn download(
     repository: &Repository,
     name: &str,
     examine: &mut dyn FnMut(&Path) -> Result<()>,
-    progress: &ProgressDisplay,
+    on_event: &mut OnEvent,
 ) -> Result<Staged> {
     let mut sources = ModelClients::new()?;
-    let listing = repository.listing(&mut sources.web, progress)?;
+    let listing = repository.listing(&mut sources.web, on_event)?;
     let chosen = files::choose(&listing.files)?;
     let finished = models.dir().join(name);
     let dir = if regular::exists(&finished)
@@ -294,7 +297,7 @@ fn download(
             // another commit's
             remove_if_there(&dir.join(&file))?;
         }
-        match sources.get(&dir, &wanted, &shown, progress)? {
+        match sources.get(&dir, &wanted, &shown, on_event)? {
             FetchOutcome::Failed { tried } => bail!("{file}: {}", reasons(&tried)),
             FetchOutcome::Installed | FetchOutcome::Fetched { .. } => {}
         }

@@ -3,11 +3,10 @@
 #![expect(clippy::disallowed_methods, reason = "it is then fetched again")]
 
 use std::path::Path;
-use std::time::Duration;
 use std::{fmt, fs};
 
 use anyhow::{Context, Result, bail, ensure};
-use indicatif::{DecimalBytes, ProgressStyle};
+use indicatif::DecimalBytes;
 use serde::Serialize;
 use sha1::Sha1;
 use sha2::Digest;
@@ -18,9 +17,9 @@ use super::{
     FETCHED, FetchRecord, FileRecord, IN_PLACE, ModelFile, ModelSource, Models, check_file,
 };
 use crate::disk::{hex, read_record, regular, sha256_of, write_record};
+use crate::events::{Event, OnEvent};
 use crate::limits::{MAX_DOWNLOAD_BYTES, MAX_GIT_FILE_BYTES};
-use crate::threads;
-use crate::web::ProgressDisplay;
+use crate::web::Transfer;
 use crate::web::download::{Checksum, Expected, PublisherInfo, Web};
 use crate::web::part::remove_part;
 
@@ -100,7 +99,7 @@ impl fmt::Display for FetchReport {
 /// download gets the file's name only after its size and sha256 have been checked.
 ///
 /// Errors: a name is unknown, or the models directory cannot be written. A source that fails is not an error; it is in the report.
-pub fn fetch(models: &Models, names: &[String], progress: &ProgressDisplay) -> Result<FetchReport> {
+pub fn fetch(models: &Models, names: &[String], on_event: &mut OnEvent) -> Result<FetchReport> {
     let entries = models.catalogue().select(names)?;
     let mut sources = ModelClients::new()?;
     let mut files = Vec::new();
@@ -108,7 +107,7 @@ pub fn fetch(models: &Models, names: &[String], progress: &ProgressDisplay) -> R
         let dir = models.dir().join(&entry.name);
         for file in &entry.files {
             let name = format!("{}/{}", entry.name, file.file);
-            let mut outcome = sources.get(&dir, file, &name, progress)?;
+            let mut outcome = sources.get(&dir, file, &name, on_event)?;
             if let (FetchOutcome::Failed { tried }, Some(from)) = (&mut outcome, &entry.added)
                 && tried.is_empty()
             {
@@ -131,7 +130,7 @@ pub fn fetch(models: &Models, names: &[String], progress: &ProgressDisplay) -> R
 }
 
 /// Whether the file exists and has the expected checksum, which must come from the catalogue or a download.
-fn is_installed(dir: &Path, file: &ModelFile, name: &str, progress: &ProgressDisplay) -> bool {
+fn is_installed(dir: &Path, file: &ModelFile, name: &str, on_event: &mut OnEvent) -> bool {
     if !dir.join(&file.file).exists() {
         return false;
     }
@@ -140,13 +139,15 @@ fn is_installed(dir: &Path, file: &ModelFile, name: &str, progress: &ProgressDis
         let fetched: FetchRecord = read_record(&dir.join(FETCHED)).unwrap_or_default();
         let record = fetched.file.get(&file.file);
         if record.is_none_or(|record| record.from == IN_PLACE) {
-            progress.log(&format!("{name}: exists, but its origin is unknown"));
+            on_event(Event::step(format!(
+                "{name}: exists, but its origin is unknown"
+            )));
             return false;
         }
     }
     let checked = check_file(dir, file);
     checked
-        .inspect_err(|error| progress.log(&format!("{name}: {error:#}")))
+        .inspect_err(|error| on_event(Event::step(format!("{name}: {error:#}"))))
         .is_ok()
 }
 
@@ -175,16 +176,16 @@ impl ModelClients {
         dir: &Path,
         file: &ModelFile,
         name: &str,
-        progress: &ProgressDisplay,
+        on_event: &mut OnEvent,
     ) -> Result<FetchOutcome> {
         let path = dir.join(&file.file);
         let inner = path.parent().unwrap_or(dir);
         fs::create_dir_all(inner).with_context(|| format!("cannot create {inner:?}"))?;
-        if is_installed(dir, file, name, progress) {
-            progress.log(&format!("{name}: already installed"));
+        if is_installed(dir, file, name, on_event) {
+            on_event(Event::step(format!("{name}: already installed")));
             return Ok(FetchOutcome::Installed);
         }
-        self.download(dir, file, name, progress)
+        self.download(dir, file, name, on_event)
     }
 
     fn download(
@@ -192,12 +193,12 @@ impl ModelClients {
         dir: &Path,
         file: &ModelFile,
         name: &str,
-        progress: &ProgressDisplay,
+        on_event: &mut OnEvent,
     ) -> Result<FetchOutcome> {
         let mut tried = Vec::new();
         for source in &file.sources {
-            progress.log(&format!("{name}: from {source}"));
-            match self.download_from(source, dir, file, name, progress) {
+            on_event(Event::step(format!("{name}: from {source}")));
+            match self.download_from(source, dir, file, name, on_event) {
                 Ok(record) => {
                     let (bytes, from) = (record.bytes, record.from.clone());
                     let path = dir.join(FETCHED);
@@ -208,7 +209,7 @@ impl ModelClients {
                 }
                 Err(error) => {
                     let why = format!("{error:#}");
-                    progress.log(&format!("    {why}"));
+                    on_event(Event::step(format!("    {why}")));
                     let source = source.to_string();
                     tried.push(FailedSource { source, why });
                 }
@@ -224,10 +225,10 @@ impl ModelClients {
         dir: &Path,
         file: &ModelFile,
         name: &str,
-        progress: &ProgressDisplay,
+        on_event: &mut OnEvent,
     ) -> Result<FileRecord> {
         let part = dir.join(format!("{}.part", file.file));
-        let transfer = progress.transfer(name);
+        let mut transfer = Transfer::new(name, on_event);
         let info = match source {
             ModelSource::Address { url } => {
                 let expected = Expected {
@@ -235,14 +236,9 @@ impl ModelClients {
                     is_pinned: file.sha256.is_some(),
                     most: MAX_DOWNLOAD_BYTES,
                 };
-                self.web.download(url, &expected, &part, &transfer)
+                self.web.download(url, &expected, &part, &mut transfer)
             }
             ModelSource::Package { .. } | ModelSource::Parts { .. } => {
-                transfer.bar.set_style(ProgressStyle::default_spinner());
-                // indicatif panics if it cannot start a thread
-                if threads::can_start() {
-                    transfer.bar.enable_steady_tick(Duration::from_millis(200));
-                }
                 remove_part(&part);
                 let to = (part.as_path(), file.bytes.unwrap_or(MAX_DOWNLOAD_BYTES));
                 self.extract(source, to)
@@ -250,7 +246,7 @@ impl ModelClients {
                     .inspect_err(|_| remove_part(&part))
             }
         };
-        transfer.end();
+        drop(transfer);
         let record = accept(&part, file, info?, source).inspect_err(|_| remove_part(&part))?;
         let path = dir.join(&file.file);
         fs::rename(&part, &path).with_context(|| format!("cannot rename {part:?} to {path:?}"))?;

@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use super::added::HUB;
 use crate::disk::{TemporaryDir, is_hex, is_plain_name, regular};
+use crate::events::OnEvent;
 use crate::html::percent_encoded;
 use crate::limits::{MAX_LISTING_BYTES, MAX_REVISION_BYTES};
 use crate::web::download::{Expected, Web};
-use crate::web::{ProgressDisplay, hub};
+use crate::web::{Transfer, hub};
 
 /// The revision that is meant if none is named.
 const MAIN: &str = "main";
@@ -67,7 +68,7 @@ impl Repository {
     ///
     /// # Errors
     /// The hub cannot be reached, it refuses, or its answer makes no sense.
-    pub fn listing(&self, web: &mut Web, progress: &ProgressDisplay) -> Result<HubRevision> {
+    pub fn listing(&self, web: &mut Web, on_event: &mut OnEvent) -> Result<HubRevision> {
         let Repository { owner, name, .. } = self;
         // `refs/pr/1` is one word there
         let revision = percent_encoded(&self.revision);
@@ -84,9 +85,9 @@ impl Repository {
             is_pinned: false,
             most: MAX_LISTING_BYTES,
         };
-        let transfer = progress.transfer(&self.to_string());
-        let done = web.download(&url, &expected, &part, &transfer);
-        transfer.end();
+        let mut transfer = Transfer::new(&self.to_string(), on_event);
+        let done = web.download(&url, &expected, &part, &mut transfer);
+        drop(transfer);
         done.with_context(asking)?;
         let text = regular::read_text(&part, MAX_LISTING_BYTES).with_context(asking)?;
         parse(&text).with_context(asking)

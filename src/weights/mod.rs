@@ -37,7 +37,6 @@ use sha2::{Digest, Sha256};
 use crate::directories::models_directory;
 use crate::disk::{self, Stamp, hex, read_record, regular, write_record};
 use crate::lazy::Lazy;
-pub use crate::web::ProgressDisplay;
 use shared::Shared;
 
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.

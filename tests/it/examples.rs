@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 
-use riposte::{Approach, Collection, Error, Event, Stage, Task, TextTask};
+use riposte::{Approach, Collection, Error, Event, Progress, Stage, Task, TextTask};
 use tempfile::TempDir;
 
 use crate::support::files::{below, copy, text};
@@ -121,20 +121,36 @@ fn evaluating_a_run_prints_the_values_of_the_command() {
     );
 }
 
+/// Of a collection, and of any folder.
 #[test]
 fn an_answer_is_that_of_the_command() {
     let home = TempDir::new().unwrap();
-    let input = text(sample());
-    let output = succeed(&mut example(home.path(), "ask", &[input, QUESTION]));
-    let theirs = succeed(&mut riposte(
-        home.path(),
-        &["ask", "-q", "-n", "3", "-i", input, QUESTION],
-    ));
-    let (ours, theirs) = (stdout(&output), stdout(&theirs));
-    let rest = ours
-        .strip_prefix(theirs.as_str())
-        .unwrap_or_else(|| panic!("{ours}\n{theirs}"));
-    assert_says(rest, &[" pro ", " con "]);
+    let folder = home.path().join("notes");
+    fs::create_dir(&folder).unwrap();
+    for (name, words) in [
+        (
+            "for.txt",
+            "Zoos should stay open, because they protect animals that would die out in the wild, and because children learn there what animals need.",
+        ),
+        (
+            "against.txt",
+            "Zoos should be closed, because animals suffer behind bars, and because no cage is large enough for an animal that would walk for days.",
+        ),
+    ] {
+        fs::write(folder.join(name), words).unwrap();
+    }
+    for input in [text(sample()), text(&folder)] {
+        let output = succeed(&mut example(home.path(), "ask", &[input, QUESTION]));
+        let theirs = succeed(&mut riposte(
+            home.path(),
+            &["ask", "-q", "-n", "3", "-i", input, QUESTION],
+        ));
+        let (ours, theirs) = (stdout(&output), stdout(&theirs));
+        let rest = ours
+            .strip_prefix(theirs.as_str())
+            .unwrap_or_else(|| panic!("{ours}\n{theirs}"));
+        assert_says(rest, &[" pro ", " con "]);
+    }
 }
 
 #[test]
@@ -168,17 +184,18 @@ fn a_ranking_stops_when_its_events_are_answered_with_break_and_goes_on_later() {
         let collection = open(task);
         let approach = Approach::named(task, "riposte").unwrap();
         let mut in_ranking = false;
-        let stopped = collection.request(approach.clone()).rank(|event| {
-            if let Event::Started { stage, .. } = event {
-                in_ranking = stage == Stage::Ranking;
-            }
-            match event {
-                Event::Progress { .. } if in_ranking || task == Task::Images => {
+        let stopped = collection
+            .request(approach.clone())
+            .rank(|event| match event {
+                Event::Progress(Progress::Started { stage, .. }) => {
+                    in_ranking = stage == Stage::Ranking;
+                    ControlFlow::Continue(())
+                }
+                Event::Progress(Progress::Items { .. }) if in_ranking || task == Task::Images => {
                     ControlFlow::Break(())
                 }
                 _ => ControlFlow::Continue(()),
-            }
-        });
+            });
         assert!(matches!(stopped, Err(Error::Stopped)), "{task:?}");
         let ranking = collection
             .request(approach)
@@ -229,6 +246,39 @@ fn a_collection_that_is_kept_open_is_not_read_again() {
         }
         assert_eq!(answers(&kept), expected, "{task:?}");
         assert_ne!(answers(&open())[0], expected[0], "{task:?}");
+    }
+}
+
+/// What is chosen after a first request takes effect in the next one, also if the collection is kept open.
+#[test]
+fn what_is_chosen_after_a_first_request_takes_effect() {
+    let home = TempDir::new().unwrap();
+    for task in [Task::Images, Task::Texts(TextTask::Controversial)] {
+        let place = |name: &str| home.path().join(task.word()).join(name);
+        let ask = |collection: &Collection| {
+            let answer = collection.ask(QUESTION, 5, |_| ControlFlow::Continue(()));
+            serde_json::to_string(&answer.unwrap()).unwrap()
+        };
+        let collection = Collection::open(sample()).unwrap().for_task(task);
+        let collection = collection.with_models(home.path().join("none")).unwrap();
+        let collection = collection.stored_in(place("first")).kept_open();
+        let expected = ask(&collection);
+        let moved = collection.stored_in(place("second"));
+        assert_eq!(ask(&moved), expected);
+        assert!(!below(&place("second"), "sqlite").is_empty(), "{task:?}");
+        // damaged models are an error for whoever looks at them
+        let models = place("models");
+        copy(
+            &crate::support::reference("tiny-sentence"),
+            &models.join("all-minilm-l6-v2"),
+        );
+        let with_models = moved.with_models(&models).unwrap();
+        let answer = with_models.ask(QUESTION, 5, |_| ControlFlow::Continue(()));
+        assert!(answer.is_err(), "{task:?}");
+        let without = with_models.with_models(home.path().join("none")).unwrap();
+        let threads = without.with_threads(usize::MAX);
+        let answer = threads.ask(QUESTION, 5, |_| ControlFlow::Continue(()));
+        assert!(answer.is_err(), "{task:?}");
     }
 }
 

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use riposte::device::Compute;
 use riposte::evidence::clip::Clip;
-use riposte::ingest::extraction_settings::{CollectionSource, Session};
 use riposte::places::Places;
+use riposte::session::{CollectionSource, Session};
 use riposte::weights::{ModelCatalogue, Models};
 use riposte::{Approach, Collection, Event, Task};
 use riposte_nn::conv::Numeric;

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use riposte::Event;
+use riposte::events::OnEvent;
 use riposte::index::images::{self, ImageIndex};
-use riposte::index::inverted::{self, IndexEvent, IndexKind, InvertedIndex, TextCollection};
+use riposte::index::inverted::{self, IndexKind, InvertedIndex, TextCollection};
 use riposte_eval::DocId;
 
 use crate::index_files::{effort, open, ranked};
@@ -81,7 +83,7 @@ impl Index {
     fn cut_and_delete<T: PartialEq>(
         &self,
         whole: &T,
-        mut open: impl FnMut(&mut dyn FnMut(IndexEvent)) -> anyhow::Result<T>,
+        mut open: impl FnMut(&mut OnEvent) -> anyhow::Result<T>,
     ) {
         let (mut rebuilt, mut same) = (0, 0);
         for file in &self.files {
@@ -114,9 +116,7 @@ impl Index {
                 let what = format!("{}, {damage}", name(file));
                 let mut notes = Vec::new();
                 let found = open(&mut |event| {
-                    if let IndexEvent::Damaged(note) = event {
-                        notes.push(note);
-                    }
+                    notes.extend(damage_of(&event));
                 });
                 match found {
                     Ok(found) => assert!(found == *whole, "{what} has changed a ranking"),
@@ -161,10 +161,19 @@ fn a_flipped_bit_in_an_index_of_texts_is_found_or_changes_nothing() {
     assert!(read_texts(&place).unwrap() == whole);
 }
 
+/// What the note about a damaged index says.
+fn damage_of(event: &Event) -> Option<String> {
+    let Event::Note(note) = event else {
+        return None;
+    };
+    let what = note.text.strip_prefix("rebuilding the index: ");
+    what.map(str::to_owned)
+}
+
 fn open_texts(
     collection: &TextCollection,
     place: &Path,
-    on_event: &mut dyn FnMut(IndexEvent),
+    on_event: &mut OnEvent,
 ) -> anyhow::Result<impl PartialEq + use<>> {
     let analyzer = "stem=snowball".parse().unwrap();
     let index = InvertedIndex::open_or_build(collection, &analyzer, place, effort(2), on_event)?;
@@ -206,9 +215,7 @@ fn a_segment_file_with_another_format_version_is_named() {
         }
         let mut note = String::new();
         let rebuilt = open_texts(&collection, &place, &mut |event| {
-            if let IndexEvent::Damaged(what) = event {
-                note = what;
-            }
+            note.extend(damage_of(&event));
         });
         assert!(rebuilt.unwrap() == whole);
         assert!(note.contains(name(file)), "{}: {note}", name(file));

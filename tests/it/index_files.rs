@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use riposte::Event;
 use riposte::collection::passages::PassageCollection;
 use riposte::index::ScoredDoc;
 use riposte::index::analyzer::Analyzer;
-use riposte::index::inverted::{
-    self, IndexEvent, IndexKind, IndexingBudget, InvertedIndex, TextCollection,
-};
+use riposte::index::inverted::{self, IndexKind, IndexingBudget, InvertedIndex, TextCollection};
 use riposte::index::search::{IndexQuery, QueryPart, SearchOptions};
 use riposte::index::similarity::Similarity;
 use riposte_eval::{DocId, Stance};
@@ -148,7 +147,7 @@ fn an_index_that_four_threads_open_is_built_once_and_an_outdated_one_says_why() 
         for _ in 0..4 {
             scope.spawn(|| {
                 let mut progress = false;
-                let mut told = |event| progress |= matches!(event, IndexEvent::Progress { .. });
+                let mut told = |event| progress |= matches!(event, Event::Progress(_));
                 let index = InvertedIndex::open_or_build(
                     &collection,
                     &analyzer,
@@ -167,7 +166,8 @@ fn an_index_that_four_threads_open_is_built_once_and_an_outdated_one_says_why() 
     let mut told = |event| events.push(event);
     let other = "stem=porter".parse().unwrap();
     InvertedIndex::open_or_build(&collection, &other, &place, effort(1), &mut told).unwrap();
-    assert_eq!(events[0], IndexEvent::Outdated("it has another analyzer"));
+    let why = "rebuilding the index, because it has another analyzer";
+    assert_eq!(events[0], Event::note(why));
 }
 
 #[test]

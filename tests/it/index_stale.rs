@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use riposte::index::inverted::{IndexEvent, InvertedIndex};
+use riposte::index::inverted::InvertedIndex;
 use riposte::workspace::Outputs;
+use riposte::{Event, Progress};
 
 use crate::index_files::{effort, open, ranked};
 use crate::support::collection::{arguments, write_topic};
@@ -194,15 +195,15 @@ fn a_collection_that_changes_while_it_is_read_is_read_again_and_no_index_mixes_i
             let mut changes = 0;
             let mut change_once_in_each_reading = true;
             let built = {
-                let on_event = &mut |event: IndexEvent| match event {
-                    IndexEvent::Progress { documents, .. } if documents < 600 => {
+                let on_event = &mut |event: Event| match event {
+                    Event::Progress(Progress::Items { done, .. }) if done < 600 => {
                         if change_once_in_each_reading && changes < most {
                             change(&file, changes);
                             changes += 1;
                         }
                         change_once_in_each_reading = false;
                     }
-                    IndexEvent::Outdated(_) => change_once_in_each_reading = true,
+                    Event::Note(_) => change_once_in_each_reading = true,
                     _ => {}
                 };
                 InvertedIndex::open_or_build(&collection, &analyzer, &place, effort(2), on_event)

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use riposte::disk::hex;
 use riposte::weights::{
-    FetchOutcome, FetchReport, ModelCatalogue, ModelStatus, Models, ProgressDisplay, Trust, fetch,
-    list,
+    FetchOutcome, FetchReport, ModelCatalogue, ModelStatus, Models, Trust, fetch, list,
 };
 use sha2::{Digest, Sha256};
 
@@ -46,7 +45,7 @@ fn pinned(body: &[u8]) -> String {
 }
 
 fn fetch_all(models: &Models) -> FetchReport {
-    fetch(models, &[], &ProgressDisplay::default()).unwrap()
+    fetch(models, &[], &mut |_| ()).unwrap()
 }
 
 /// The reasons why the sources of the first file failed.
@@ -130,7 +129,7 @@ fn a_fetched_model_is_ready_and_is_not_fetched_again() {
 
     assert_eq!(fetch_all(&models).files[0].outcome, FetchOutcome::Installed);
     assert_eq!(server.requests(), [""; 0]);
-    assert!(fetch(&models, &["n".into()], &ProgressDisplay::default()).is_err());
+    assert!(fetch(&models, &["n".into()], &mut |_| ()).is_err());
     assert!(models.find("n").is_err());
 }
 

@@ -102,15 +102,9 @@ fn record(c: &mut Chance, n: usize) -> NewEvidence {
         let value = AfinnValence { sum: 2.0, words: 3 };
         afinn.push(PartValue { page, part, value });
     }
-    let fault = Fault {
-        kind: FaultKind::Page,
-        path: PathBuf::from(format!("page {n}")),
-        line: None,
-        what: "broken".to_owned(),
-        document: Some(DocId(format!("I{n:016x}"))),
-        transient: None,
-        lacks_page: false,
-    };
+    let path = PathBuf::from(format!("page {n}"));
+    let fault = Fault::in_file(FaultKind::Page, &path, "broken");
+    let fault = fault.of(&DocId(format!("I{n:016x}")));
     let mut made = CHANNELS
         .iter()
         .map(|channel| (channel.name(), made(channel.name())))
@@ -156,11 +150,14 @@ pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
     say(format_args!("{documents:?}"));
     for id in ids {
         say(format_args!("{:?}", store.read(id)?));
-        say(format_args!("{:?}", store.words(&[id])?));
+        say(format_args!("{:?}", store.neighbours(&[id], CHANNELS)?));
         say(format_args!("{:?}", store.backend(id, "ocr")?));
     }
     let neighbours: Vec<&DocId> = ids.iter().collect();
-    say(format_args!("{:?}", store.words(&neighbours)?));
+    say(format_args!(
+        "{:?}",
+        store.neighbours(&neighbours, CHANNELS)?
+    ));
     for channel in CHANNELS {
         say(format_args!("{:?}", store.producer(channel.name())?));
     }
@@ -168,36 +165,35 @@ pub(crate) fn everything(path: &Path, ids: &[DocId]) -> anyhow::Result<String> {
     say(format_args!("{:?}", store.perceptual_hashes()?));
     let documents: Vec<DocId> = store.text_hashes()?.into_iter().map(|(id, _)| id).collect();
     say(format_args!("{documents:?}"));
-    store.each(ids, CHANNELS, |at, evidence| {
-        say(format_args!("{at} {evidence:?}"))
-    })?;
     store.each_crawl_rank(|id, rank| say(format_args!("{id} {rank:?}")))?;
     Ok(all)
 }
 
 #[test]
-fn words_of_neighbouring_documents_are_those_of_each() {
+fn the_evidence_of_neighbouring_documents_is_that_of_each() {
     const DOCUMENTS: usize = 20;
     let home = TempDir::new().unwrap();
     let path = home.path().join("e.sqlite");
     small_store(&path, DOCUMENTS);
     let store = Store::open_to_read(&path, CHANNELS).unwrap();
     let ids = ids(DOCUMENTS);
-    let each = |id: &DocId| store.words(&[id]).unwrap();
+    let each = |id: &DocId| store.neighbours(&[id], CHANNELS).unwrap();
     let single: Vec<Evidence> = ids.iter().flat_map(each).collect();
     let all: Vec<&DocId> = ids.iter().collect();
     assert_eq!(
-        format!("{:?}", store.words(&all).unwrap()),
+        format!("{:?}", store.neighbours(&all, CHANNELS).unwrap()),
         format!("{single:?}")
     );
     let unknown = DocId("J".to_owned());
-    let words = store.words(&[&ids[3], &ids[4], &unknown]).unwrap();
+    let words = store
+        .neighbours(&[&ids[3], &ids[4], &unknown], CHANNELS)
+        .unwrap();
     let nothing = Evidence::default();
     assert_eq!(
         format!("{words:?}"),
         format!("{:?}", [&single[3], &single[4], &nothing])
     );
-    assert!(store.words(&[]).unwrap().is_empty());
+    assert!(store.neighbours(&[], CHANNELS).unwrap().is_empty());
 }
 
 /// The number of flipped bits; each must be noticed.

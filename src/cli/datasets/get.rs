@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::DirArgs;
-use crate::cli::{print, print_json, progress_display};
+use crate::cli::{download_printer, print, print_json};
 use riposte::datasets::{self, DatasetRequest, Datasets};
 
 #[derive(Args)]
@@ -40,7 +40,7 @@ pub(super) fn get(args: &GetArgs) -> Result<u8> {
         mirror: args.mirror.clone(),
         accept_licence: args.accept_licence,
     };
-    let all = datasets::get(&datasets, &asked, &progress_display(args.quiet))?;
+    let all = datasets::get(&datasets, &asked, &mut download_printer(args.quiet))?;
     for got in &all {
         if args.json {
             print_json(got)?;

@@ -8,7 +8,7 @@ use indicatif::DecimalBytes;
 use serde_json::json;
 
 use crate::cli::lines::without_nulls;
-use crate::cli::{print, print_json, progress_display, shown};
+use crate::cli::{download_printer, print, print_json, shown};
 use riposte::upkeep::add_model;
 use riposte::upkeep::add_model::{Added, WantedModel};
 use riposte::weights::{self, AddOutcome, ModelOrigin, ModelRole, Models};
@@ -54,10 +54,7 @@ pub(super) fn add(args: AddArgs) -> Result<u8> {
         name: args.name,
         licence: args.licence,
     };
-    let added = add_model::add(&models, &place, &wanted, &progress_display(args.quiet))?;
-    for note in &added.notes {
-        say!("note: {note}");
-    }
+    let added = add_model::add(&models, &place, &wanted, &mut download_printer(args.quiet))?;
     if args.json {
         print_json(&without_nulls(json!({
             "name": added.name,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::cli::{print, print_json, progress_display};
+use crate::cli::{download_printer, print, print_json};
 use riposte::models;
 use riposte::weights::{self, ModelCatalogue, Models};
 use riposte::wording::nearest;
@@ -32,7 +32,7 @@ pub(in crate::cli) struct FetchArgs {
 pub(super) fn fetch(args: &FetchArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
     check_names(&args.names, models.catalogue())?;
-    let report = weights::fetch(&models, &args.names, &progress_display(args.quiet))?;
+    let report = weights::fetch(&models, &args.names, &mut download_printer(args.quiet))?;
     let installed = report.files.iter().map(|file| file.model.as_str());
     models::keep_packed(&models, installed);
     if args.json {

@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use super::DataFile;
 use crate::disk::{hex, regular};
-use crate::web::ProgressDisplay;
+use crate::events::{Event, OnEvent};
+use crate::web::Transfer;
 use crate::web::download::{Checksum, Expected, Web};
 use crate::web::part::{copy_file, remove_part};
 
@@ -63,7 +64,7 @@ impl DatasetSources {
         file: &DataFile,
         (dataset, name): (&str, &str),
         to: &Path,
-        progress: &ProgressDisplay,
+        on_event: &mut OnEvent,
     ) -> Result<(String, String)> {
         let part = to.with_added_extension("part");
         // an earlier process may have been killed when only the check was left
@@ -80,8 +81,8 @@ impl DatasetSources {
                 Place::Address(url) => url.clone(),
                 Place::Path(path) => path.display().to_string(),
             };
-            progress.log(&format!("{name}: from {from}"));
-            match self.fetch_from(&place, file, name, &part, progress) {
+            on_event(Event::step(format!("{name}: from {from}")));
+            match self.fetch_from(&place, file, name, &part, on_event) {
                 Ok(sha256) => {
                     keep(&part, to)?;
                     return Ok((sha256, from));
@@ -114,9 +115,9 @@ impl DatasetSources {
         file: &DataFile,
         name: &str,
         part: &Path,
-        progress: &ProgressDisplay,
+        on_event: &mut OnEvent,
     ) -> Result<String> {
-        let transfer = progress.transfer(name);
+        let mut transfer = Transfer::new(name, on_event);
         let mut published = None;
         let fetched = match place {
             Place::Address(url) => {
@@ -125,12 +126,12 @@ impl DatasetSources {
                     is_pinned: has_checksum(file),
                     most: file.at_most(),
                 };
-                let info = self.web.download(url, &expected, part, &transfer);
+                let info = self.web.download(url, &expected, part, &mut transfer);
                 info.map(|info| published = info.checksum)
             }
-            Place::Path(path) => copy_file(path, file.at_most(), part, &transfer),
+            Place::Path(path) => copy_file(path, file.at_most(), part, &mut transfer),
         };
-        transfer.end();
+        drop(transfer);
         fetched?;
         // a wrong file must not be continued
         check(part, file, published.as_ref()).inspect_err(|_| remove_part(part))

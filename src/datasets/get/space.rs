@@ -9,7 +9,7 @@ use indicatif::DecimalBytes;
 use super::super::entry_name::UNFINISHED;
 use super::{DataFile, DatasetEntry, Datasets, FileProgress};
 use crate::disk::read_record;
-use crate::web::ProgressDisplay;
+use crate::events::{Event, OnEvent};
 
 /// Says what is to be downloaded and how much room it needs, and checks that the disk has it.
 ///
@@ -18,7 +18,7 @@ use crate::web::ProgressDisplay;
 pub(super) fn check(
     datasets: &Datasets,
     missing: &[(&DatasetEntry, Vec<&DataFile>)],
-    progress: &ProgressDisplay,
+    on_event: &mut OnEvent,
 ) -> Result<()> {
     let files = || {
         let pairs = missing.iter();
@@ -56,12 +56,12 @@ pub(super) fn check(
     let is_free = free.map_or_else(String::new, |free| {
         format!(", where {} are free", DecimalBytes(free))
     });
-    progress.log(&format!(
+    on_event(Event::step(format!(
         "{} to download{of_unknown}; needs at least {} in {}{is_free}",
         DecimalBytes(download),
         DecimalBytes(needed),
         datasets.dir().display()
-    ));
+    )));
     check_room(datasets.dir(), needed)
 }
 

@@ -331,8 +331,10 @@ impl<'a> Worker<'a> {
         if copied.iter().all(|c| missing.contains_key(c.name())) {
             outcome.is_copied = true;
             let store = self.store()?;
+            if let Some(copy) = store.read_by(&twin.id, &copied)? {
+                document.evidence.add(copy);
+            }
             for channel in copied {
-                store.read_channel(&twin.id, channel, &mut document.evidence)?;
                 let made = Provenance {
                     producer: missing.remove(channel.name()).unwrap_or_default(),
                     backend: store.backend(&twin.id, channel.name())?,

@@ -21,7 +21,7 @@ use crate::evidence::table::EvidenceTable;
 pub(super) const LAST: &str = "\u{10FFFF}";
 
 /// The range of all documents.
-pub(super) const ALL: (&str, &str) = ("", LAST);
+pub(in crate::evidence) const ALL: (&str, &str) = ("", LAST);
 
 /// The error for stored rows of a document that do not match their checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Exports the tables of evidence as Parquet files.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Error, Result, ensure};
@@ -10,7 +10,8 @@ use super::Store;
 use super::checksum::{self, ALL};
 use super::parquet::TableFile;
 use super::tables::with_checksums;
-use crate::disk::TemporaryDir;
+use crate::disk::{self, TemporaryDir};
+use crate::events::{Event, OnEvent, Progress, Stage, run_stage};
 use crate::evidence::channel::Channels;
 use crate::evidence::table::EvidenceTable;
 
@@ -29,16 +30,11 @@ fn file_of(table: &EvidenceTable) -> String {
 impl Store {
     /// Writes each table as a Parquet file into a directory, `page` as `page.parquet`. Rows are in the order of the primary key. The files get
     /// their names when all are complete, and replace those of an earlier export. Returns their names, each with its number of rows.
-    /// `on_progress` is called with the table that is being written, and with the numbers of rows of all tables that have been read and that there
-    /// are.
+    /// `on_event` receives the table that is being written, and the number of rows of all tables.
     ///
     /// # Errors
     /// A record is damaged ([`super::DamagedRecord`]), the store cannot be read or is empty, or a file cannot be written.
-    pub fn export(
-        &self,
-        dir: &Path,
-        on_progress: &mut dyn FnMut(&'static str, u64, u64),
-    ) -> Result<Vec<(String, u64)>> {
+    pub fn export(&self, dir: &Path, on_event: &mut OnEvent) -> Result<Vec<(String, u64)>> {
         let writing = || format!("cannot write to {}", dir.display());
         fs::create_dir_all(dir).with_context(writing)?;
         for name in exported_files(self.place.channels) {
@@ -48,30 +44,39 @@ impl Store {
         let draft = TemporaryDir::new(dir).with_context(writing)?;
         let mut failed = None;
         // in one transaction, so that all files have the same state of the store
-        let exported = self.reading(|c| {
-            let total = count_rows(c, self.place.channels)?;
-            ensure!(total > 0, "there is nothing to export: it is empty");
-            let mut done = 0;
-            let mut exported = Vec::new();
-            for table in with_checksums(self.place.channels) {
-                let before = done;
-                let on_row = &mut || {
-                    if done % REPORTED == 0 {
-                        on_progress(table.name, done, total);
-                    }
-                    done += 1;
-                };
-                write_table(c, table, draft.path(), on_row, &mut failed)?;
-                exported.push((file_of(table), done - before));
-            }
-            Ok(exported)
-        });
+        let export = |on_event: &mut OnEvent| {
+            self.reading(|c| {
+                let total = count_rows(c, self.place.channels)?;
+                ensure!(total > 0, "there is nothing to export: it is empty");
+                let mut done = 0;
+                let mut exported = Vec::new();
+                for table in with_checksums(self.place.channels) {
+                    let before = done;
+                    let on_row = &mut || {
+                        if done % REPORTED == 0 {
+                            let detail = table.name.to_owned();
+                            let items = Progress::Items {
+                                done,
+                                total,
+                                detail,
+                            };
+                            on_event(Event::Progress(items));
+                        }
+                        done += 1;
+                    };
+                    write_table(c, table, draft.path(), on_row, &mut failed)?;
+                    exported.push((file_of(table), done - before));
+                }
+                Ok(exported)
+            })
+        };
+        let exported = run_stage(Stage::Exporting, 0, on_event, export);
         if let Some(error) = failed {
             return Err(error.context(writing()));
         }
         let exported = exported?;
         for (name, _) in &exported {
-            fs::rename(draft.path().join(name), dir.join(name)).with_context(writing)?;
+            disk::rename_draft(&draft.path().join(name), &dir.join(name)).with_context(writing)?;
         }
         Ok(exported)
     }
@@ -95,7 +100,7 @@ fn write_table(
     on_row: &mut dyn FnMut(),
     failed: &mut Option<Error>,
 ) -> Result<()> {
-    let begin = || TableFile::new(File::create(dir.join(file_of(table)))?, table);
+    let begin = || TableFile::new(disk::create_draft(&dir.join(file_of(table)))?, table);
     let mut file = begin().map_err(|error| abort(failed, error))?;
     checksum::read(c, table, ALL, |row| {
         on_row();

@@ -161,7 +161,7 @@ pub(super) fn read_neighbours(
 
 /// Adds what these channels have of documents to their evidence, which is in the order of `ids`. Tables that are seldom read are left out unless
 /// they are wanted.
-pub(super) fn read_channels(
+fn read_channels(
     c: &Connection,
     sums: &AllSums,
     channels: &[&dyn Channel],

@@ -25,6 +25,7 @@ use super::disk::{self, SealedDirectory};
 use super::schema::{self, IndexFields};
 use super::{Document, IndexKind, IndexMeta, SHORT_WORDS, TextCollection};
 use crate::collection::{Fault, FaultKind};
+use crate::events::{Event, OnEvent, Progress};
 use crate::index::hash_of_words;
 use crate::limits::{MAX_KEPT_FAULTS, MAX_QUEUE_BYTES};
 use crate::threads;
@@ -74,19 +75,6 @@ impl IndexingBudget {
     }
 }
 
-/// What is reported while an index is opened or built.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IndexEvent {
-    /// Another process is writing the index; this one waits for it.
-    Waiting,
-    /// The existing index cannot be used, for this reason; it is built again.
-    Outdated(&'static str),
-    /// A file of the existing index is damaged; the text says which file and how. The index is built again.
-    Damaged(String),
-    /// Documents and faults read so far.
-    Progress { documents: u64, faults: u64 },
-}
-
 /// Creates an empty index in `dir`.
 pub(super) fn create(dir: &Path, fields: &IndexFields) -> Result<Index> {
     let settings = IndexSettings {
@@ -126,7 +114,7 @@ pub(super) fn build(
     (mut meta, contents): (IndexMeta, &CollectionContents),
     dir: &Path,
     effort: IndexingBudget,
-    on_event: &mut dyn FnMut(IndexEvent),
+    on_event: &mut OnEvent,
 ) -> Result<()> {
     disk::ensure_only_index(dir)?;
     let built = disk::build_directory(dir)?;
@@ -280,7 +268,7 @@ fn index_collection(
     faults: &mut Faults,
     effort: IndexingBudget,
     writer: &IndexWriter<QueuedDocument>,
-    on_event: &mut dyn FnMut(IndexEvent),
+    on_event: &mut OnEvent,
 ) -> Result<()> {
     let threads = effort.threads.max(1);
     let budget = QueueBudget::new(MAX_QUEUE_BYTES);
@@ -350,7 +338,7 @@ fn next_batch(
     seen: &mut SeenDocuments,
     meta: &mut IndexMeta,
     faults: &mut Faults,
-    on_event: &mut dyn FnMut(IndexEvent),
+    on_event: &mut OnEvent,
 ) -> Result<Option<Vec<NewDocument>>> {
     let mut batch = Vec::new();
     let mut read = 0;
@@ -374,10 +362,16 @@ fn next_batch(
         }
         read += 1;
     }
-    on_event(IndexEvent::Progress {
-        documents: seen.ids.len() as u64,
-        faults: meta.fault_count,
-    });
+    let detail = match meta.fault_count {
+        0 => String::new(),
+        count => format!("{count} faults"),
+    };
+    let (done, total) = (seen.ids.len() as u64, 0);
+    on_event(Event::Progress(Progress::Items {
+        done,
+        total,
+        detail,
+    }));
     Ok((read > 0).then_some(batch))
 }
 

@@ -20,6 +20,7 @@ use tantivy::{HasLen, Index};
 
 use super::guarded::guarded;
 use crate::disk::{TemporaryDir, hex, parent, regular, remove_abandoned};
+use crate::events::Event;
 use crate::workspace::Lock;
 
 /// The file in which tantivy keeps the list of segments, the schema and, as its payload, [`super::IndexMeta`].
@@ -176,6 +177,11 @@ impl IndexDamage {
     /// Whether the index can be replaced without asking, because its directory contains nothing else.
     pub fn is_replaceable(&self) -> bool {
         is_only_index(&self.dir)
+    }
+
+    /// The note about an index that is built again because of this damage.
+    pub(crate) fn note(&self) -> Event {
+        Event::note(format!("rebuilding the index: {}", self.what()))
     }
 
     /// Names the file and the damage, without saying how to repair it.

@@ -31,8 +31,8 @@ use sha2::{Digest, Sha256};
 use tantivy::Term;
 use tantivy::directory::OwnedBytes;
 
+pub use build::IndexingBudget;
 pub(super) use build::join;
-pub use build::{IndexEvent, IndexingBudget};
 pub use contents::forget_hashes;
 pub(crate) use disk::is_only_index;
 pub use disk::{VerifiedFiles, remove};

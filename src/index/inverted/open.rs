@@ -10,7 +10,7 @@ use tantivy::Index;
 use tantivy::directory::{Directory, OwnedBytes};
 use tantivy::index::{SegmentComponent, SegmentReader};
 
-use super::build::{self, IndexEvent, IndexingBudget};
+use super::build::{self, IndexingBudget};
 use super::contents::{Changed, CollectionContents};
 use super::disk::{self, IndexDamage, SealedDirectory, VerifiedFiles, damaged, index_error};
 use super::guarded::guarded;
@@ -19,6 +19,7 @@ use super::schema::IndexFields;
 use super::segment::{Segment, SegmentColumns};
 use super::{InvertedIndex, contents, stored};
 use crate::collection::Fault;
+use crate::events::{Event, OnEvent};
 use crate::index::analyzer::Analyzer;
 use crate::workspace::Lock;
 
@@ -29,6 +30,16 @@ pub(super) enum IndexState {
     Outdated(&'static str),
     Current(Box<InvertedIndex>),
     Damaged(IndexDamage),
+}
+
+/// The note of a process that waits for another one.
+pub(super) fn waiting() -> Event {
+    Event::note("another riposte process is writing the index: waiting for it")
+}
+
+/// The note about an index that is built again.
+pub(super) fn outdated(why: &str) -> Event {
+    Event::note(format!("rebuilding the index, because {why}"))
 }
 
 impl InvertedIndex {
@@ -43,22 +54,22 @@ impl InvertedIndex {
         analyzer: &Analyzer,
         dir: &Path,
         effort: IndexingBudget,
-        on_event: &mut dyn FnMut(IndexEvent),
+        on_event: &mut OnEvent,
     ) -> Result<Self> {
         let wanted = prepared(collection, analyzer, dir)?;
-        let lock = Lock::to_read(dir, &mut || on_event(IndexEvent::Waiting))?;
+        let lock = Lock::to_read(dir, &mut || on_event(waiting()))?;
         if let IndexState::Current(index) = InvertedIndex::find_usable(dir, &wanted.0)? {
             return Ok(index.of(collection));
         }
         drop(lock);
-        let _lock = Lock::to_write(dir, &mut || on_event(IndexEvent::Waiting))?;
+        let _lock = Lock::to_write(dir, &mut || on_event(waiting()))?;
         match InvertedIndex::find_usable(dir, &wanted.0)? {
             // another process has built it in the meantime
             IndexState::Current(index) => return Ok(index.of(collection)),
-            IndexState::Outdated(why) => on_event(IndexEvent::Outdated(why)),
+            IndexState::Outdated(why) => on_event(outdated(why)),
             IndexState::Missing => {}
             IndexState::Damaged(damage) => {
-                on_event(IndexEvent::Damaged(damage.what()));
+                on_event(damage.note());
                 return InvertedIndex::build(collection, wanted, dir, effort, on_event)
                     .context(damage.to_string());
             }
@@ -112,10 +123,10 @@ impl InvertedIndex {
         analyzer: &Analyzer,
         dir: &Path,
         effort: IndexingBudget,
-        on_event: &mut dyn FnMut(IndexEvent),
+        on_event: &mut OnEvent,
     ) -> Result<Self> {
         let wanted = prepared(collection, analyzer, dir)?;
-        let _lock = Lock::to_write(dir, &mut || on_event(IndexEvent::Waiting))?;
+        let _lock = Lock::to_write(dir, &mut || on_event(waiting()))?;
         if let Err(error) = disk::has_index(dir)
             && !error.is::<IndexDamage>()
         {
@@ -129,14 +140,12 @@ impl InvertedIndex {
         (wanted, contents): (IndexMeta, CollectionContents),
         dir: &Path,
         effort: IndexingBudget,
-        on_event: &mut dyn FnMut(IndexEvent),
+        on_event: &mut OnEvent,
     ) -> Result<Self> {
         let analyzer = wanted.analyzer.clone();
         let mut built = build::build(collection, (wanted, &contents), dir, effort, on_event);
         if built.as_ref().is_err_and(|error| error.is::<Changed>()) {
-            on_event(IndexEvent::Outdated(
-                "the collection changed while it was read",
-            ));
+            on_event(outdated("the collection changed while it was read"));
             let (wanted, contents) = prepared(collection, &analyzer, dir)?;
             built = build::build(collection, (wanted, &contents), dir, effort, on_event);
         }

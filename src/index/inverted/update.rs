@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, bail};
 use tantivy::{Index, IndexWriter, Term};
 
-use super::build::{self, IndexEvent, IndexingBudget, QueueBudget, QueuedDocument};
+use super::build::{self, IndexingBudget, QueueBudget, QueuedDocument};
 use super::disk::{self, SealedDirectory, index_error};
-use super::open::IndexState;
+use super::open::{IndexState, outdated, waiting};
 use super::schema::IndexFields;
 use super::{Document, IndexKind, IndexMeta, InvertedIndex};
 use crate::disk::TemporaryDir;
+use crate::events::OnEvent;
 use crate::index::analyzer::{Analyzer, TermWriter};
 use crate::workspace::Lock;
 
@@ -58,19 +59,19 @@ impl LockedIndex {
         dir: &Path,
         kind: IndexKind,
         analyzer: &Analyzer,
-        on_event: &mut dyn FnMut(IndexEvent),
+        on_event: &mut OnEvent,
     ) -> Result<(Self, Option<InvertedIndex>)> {
         let wanted = IndexMeta::new(kind, analyzer, String::new());
         disk::remove_unfinished(dir)?;
-        let lock = Lock::to_write(dir, &mut || on_event(IndexEvent::Waiting))?;
+        let lock = Lock::to_write(dir, &mut || on_event(waiting()))?;
         let found = match InvertedIndex::find_usable(dir, &wanted)? {
             IndexState::Current(index) => Some(*index),
             IndexState::Outdated(why) => {
-                on_event(IndexEvent::Outdated(why));
+                on_event(outdated(why));
                 None
             }
             IndexState::Damaged(damage) => {
-                on_event(IndexEvent::Damaged(damage.what()));
+                on_event(damage.note());
                 None
             }
             IndexState::Missing => None,

@@ -18,10 +18,14 @@ impl IndexSettings {
     /// The evidence of images.
     fn open_images(&self, on_event: &mut OnEvent) -> Result<PathBuf> {
         ensure!(
-            self.places.index.is_none(),
+            self.source.session.places.index.is_none(),
             "--index is for texts: the index of images is stored beside the file that --evidence names"
         );
-        let evidence = self.places.evidence(&self.input, on_event)?;
+        let evidence = self
+            .source
+            .session
+            .places
+            .evidence(&self.source.input, on_event)?;
         ensure!(
             regular::is_file(&evidence)?,
             "there is no evidence store {}: run `riposte extract` to compute the evidence",
@@ -38,13 +42,13 @@ impl IndexSettings {
 
     pub(super) fn index_images(&self, on_event: &mut OnEvent) -> Result<Indexed> {
         let evidence = &self.open_images(on_event)?;
-        let analyzer = images::analyzer();
+        let (analyzer, effort) = (images::analyzer(), self.source.session.indexing_budget()?);
         let mut store = open_store(evidence, Store::open, on_event)?;
         if self.rebuild {
             inverted::remove(&image_index::directory(evidence, &analyzer))?;
         }
         let (index, updated, _temporary) =
-            image_index::open(&mut store, &analyzer, self.effort, on_event)?;
+            image_index::open(&mut store, &analyzer, effort, on_event)?;
         ensure!(
             index.documents() > 0,
             "nothing to index: there is no document in {}",

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::Reason;
 use crate::collection::FaultKind;
 use crate::collection::saved::{LeftOut, SavedFile, SavedItem, embedded, location};
-use crate::disk::hex;
+use crate::disk::{self, hex};
 use crate::events::{Event, OnEvent};
 use crate::limits::{
     MAX_ARCHIVED_REDIRECTS, MAX_GATHERED_ITEMS, MAX_LOCATION_BYTES, MAX_NEW_PAGE_BYTES,
@@ -174,7 +174,7 @@ impl Gathered {
             self.pages.len() < MAX_GATHERED_ITEMS,
             "more than {MAX_GATHERED_ITEMS} pages"
         );
-        put(&self.page_file(self.pages.len()), &page.bytes)?;
+        disk::write_draft(&self.page_file(self.pages.len()), &page.bytes)?;
         self.pages.push(GatheredPage {
             url: self.url_of(&page),
             scope: if Self::is_file(&page) { 0 } else { self.scope },
@@ -263,7 +263,7 @@ impl Gathered {
             file: file.to_owned(),
             size: bytes.len(),
         };
-        put(&self.picture_file(&picture), bytes)?;
+        disk::write_draft(&self.picture_file(&picture), bytes)?;
         self.pictures.push(picture);
         self.by_id.insert(id, number);
         Ok(Some(number))
@@ -303,8 +303,4 @@ impl Gathered {
 
 fn id_of(digest: &[u8; 32]) -> String {
     format!("I{}", hex(&digest[..8]))
-}
-
-fn put(path: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -11,7 +11,7 @@ use super::gathered::{Gathered, GatheredPage};
 use crate::collection::FaultKind;
 use crate::collection::saved::{embedded, location};
 use crate::disk::regular;
-use crate::events::{Event, OnEvent, Stage};
+use crate::events::{Event, OnEvent, Progress, Stage};
 use crate::evidence::guarded;
 use crate::evidence::page::decode;
 use crate::evidence::page::images::{MissingPicture, PageImages, ShownPicture, images};
@@ -55,10 +55,7 @@ pub(super) fn appearances(
     // for each picture the addresses of its pages: the same page may have been saved twice
     let mut seen = std::collections::HashSet::new();
     let total = gathered.pages.len();
-    on_event(Event::Started {
-        stage: Stage::Searching,
-        total,
-    });
+    on_event(Event::started(Stage::Searching, total));
     for (block, pages) in gathered.pages.chunks(AT_A_TIME).enumerate() {
         let first = block * AT_A_TIME;
         let read: Vec<_> = pages
@@ -103,7 +100,7 @@ pub(super) fn appearances(
         let done = found.urls.len();
         on_event(Event::progress(done, total));
     }
-    on_event(Event::Ended);
+    on_event(Event::Progress(Progress::Ended));
     Ok(found)
 }
 

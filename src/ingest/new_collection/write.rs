@@ -12,8 +12,8 @@ use super::gathered::{Gathered, GatheredPicture};
 use super::pages::{self, Appearance, Appearances};
 use super::{MadeCollection, NewCollection, Reason};
 use crate::collection::FaultKind;
-use crate::disk::{hex, regular};
-use crate::events::{Event, OnEvent, Stage};
+use crate::disk::{self, hex, regular};
+use crate::events::{Event, OnEvent, Progress, Stage};
 use crate::evidence::picture::{DecodedImage, decode, perceptual_hash};
 
 /// Number of pictures that are decoded at a time.
@@ -51,10 +51,7 @@ pub(super) fn write(
         count_unshown(gathered, &unshown, made)?;
     }
     let mut shown_on = BTreeSet::new();
-    on_event(Event::Started {
-        stage: Stage::Writing,
-        total,
-    });
+    on_event(Event::started(Stage::Writing, total));
     let mut done = 0;
     for block in numbers.chunks(AT_A_TIME) {
         let outcomes: Vec<Result<Outcome>> = block
@@ -91,7 +88,7 @@ pub(super) fn write(
         done += block.len();
         on_event(Event::progress(done, total));
     }
-    on_event(Event::Ended);
+    on_event(Event::Progress(Progress::Ended));
     made.pages = shown_on.len();
     // a collection without images has this directory, too, until the error
     Ok(())
@@ -194,5 +191,5 @@ fn put(path: &Path, bytes: &[u8]) -> Result<()> {
         fs::create_dir_all(parent)
             .with_context(|| format!("cannot create {}", parent.display()))?;
     }
-    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    disk::write_draft(path, bytes)
 }

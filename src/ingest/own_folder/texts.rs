@@ -11,7 +11,7 @@ use riposte_claims::words::sentences;
 use serde_json::json;
 
 use crate::collection::FaultKind;
-use crate::disk::regular;
+use crate::disk::{self, regular};
 use crate::events::{Event, OnEvent};
 use crate::files::RUN_FILE;
 use crate::index::inverted::SHORT_WORDS;
@@ -181,7 +181,7 @@ impl Written {
     fn create(out: &Path) -> Result<Written> {
         let create = |name| {
             let path = out.join(name);
-            let file = File::create(&path);
+            let file = disk::create_draft(&path);
             let file = file.with_context(|| format!("cannot write {}", path.display()))?;
             anyhow::Ok(BufWriter::new(file))
         };

@@ -1,7 +1,6 @@
 //! What the caller of `reproduce` does for it.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use anyhow::Result;
 
@@ -17,23 +16,10 @@ pub struct FinishedJob {
     pub peak_kilobytes: Option<u64>,
 }
 
-/// A row that is next.
-#[derive(Clone, Copy, Debug)]
-pub struct Turn<'a> {
-    /// From 1.
-    pub number: usize,
-    pub of: usize,
-    pub table: &'a str,
-    pub row: &'a str,
-    /// About how long all rows from this one on take.
-    pub left: Duration,
-}
-
 /// What the caller does for the task.
 pub struct ReproduceHost<'a> {
     /// Runs a command of this program, and waits until it has ended.
     pub run: &'a mut dyn FnMut(&Job) -> Result<FinishedJob>,
-    pub on_turn: &'a mut dyn FnMut(Turn),
     /// Set if the user wants to stop.
     pub stop: &'a AtomicBool,
 }

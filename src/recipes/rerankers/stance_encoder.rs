@@ -65,7 +65,7 @@ fn assess(
     let pairs: Vec<(&str, &str)> = texts
         .map(|text| (claim.as_str(), beginning(text)))
         .collect();
-    let readings = (reading.reader).pair_readings(&pairs, reading.on_progress)?;
+    let readings = (reading.reader).pair_readings(&pairs, reading.on_event)?;
     let read = documents.texts.iter().zip(readings.unwrap_or_default());
     let values = read.map(|(text, reading)| {
         let has_words = !text.trim().is_empty();

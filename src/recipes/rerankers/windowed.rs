@@ -21,9 +21,13 @@ impl Reranker for SentenceCosine {
         ]
     }
 
+    fn need(&self) -> RerankerNeed {
+        RerankerNeed::AnyLanguage
+    }
+
     fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
         assess(documents, |topic, windows| {
-            cosines(reading.reader, topic, windows, reading.on_progress)
+            cosines(reading.reader, topic, windows, reading.on_event)
         })
     }
 }
@@ -43,13 +47,13 @@ impl Reranker for CrossEncoderScore {
         ]
     }
 
-    fn needs(&self) -> &'static [RerankerNeed] {
-        &[RerankerNeed::CrossEncoder]
+    fn need(&self) -> RerankerNeed {
+        RerankerNeed::CrossEncoder
     }
 
     fn assess(&self, documents: &RerankedTexts, reading: &mut RerankerModels) -> Assessed {
         assess(documents, |topic, windows| {
-            (reading.reader).cross_scores(topic, windows, reading.on_progress)
+            (reading.reader).cross_scores(topic, windows, reading.on_event)
         })
     }
 }

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -27,13 +26,13 @@ use crate::index::analyzer::Analyzer;
 use crate::index::images::ImageIndex;
 use crate::index::inverted::{IndexingBudget, VerifiedFiles};
 use crate::ingest::extraction::{Extraction, ExtractionHost};
-use crate::ingest::extraction_settings::CollectionSource;
 use crate::ingest::image_index;
 use crate::lazy::Lazy;
 use crate::reading::stance_encoder::StanceEncoder;
 use crate::reading::{self, Reader};
 use crate::recipes::english;
 use crate::recipes::image_approach::StanceRecipe;
+use crate::session::CollectionSource;
 use crate::stopped::Stopped;
 use crate::texts::arguments::ArgumentSource;
 use crate::texts::indexes::ensure_documents;
@@ -91,7 +90,7 @@ impl OpenImages {
         host: &ExtractionHost,
         on_event: &mut OnEvent,
     ) -> Result<Self> {
-        let effort = IndexingBudget::on(source.session.threads)?;
+        let effort = source.session.indexing_budget()?;
         // opened before the extraction, which can take hours, so that errors are found early
         let arguments = arguments.map(|file| open_arguments(file, &source, effort, on_event));
         let arguments = arguments.transpose()?;
@@ -194,9 +193,6 @@ impl OpenImages {
             host,
         };
         let (ranking, sheets) = ranking.rank(on_event)?;
-        for note in &ranking.notes {
-            on_event(Event::Note(note.clone()));
-        }
         presence::note_nothing(topics, &ranking.judged, on_event);
         if ranking.lines.is_empty() {
             on_event(Event::note(
@@ -296,10 +292,6 @@ impl Ranking<'_> {
         let topics = self.request.topics;
         let total = topics.len();
         let ranking = run_stage(Stage::Ranking, total, on_event, |on_event| {
-            let mut on_progress = |done| {
-                on_event(Event::progress(done, total));
-                !self.host.stop.load(Ordering::Relaxed)
-            };
             images::rank(
                 self.index,
                 &extraction.store,
@@ -307,7 +299,7 @@ impl Ranking<'_> {
                 arguments,
                 topics,
                 &self.request.settings,
-                &mut on_progress,
+                on_event,
             )
         })?;
         let sheets = match self.arguments {
@@ -338,14 +330,8 @@ impl Ranking<'_> {
         let mut sheets = Vec::with_capacity(topics.len());
         for (done, topic) in topics.iter().enumerate() {
             Stopped::DebateSheets.check(self.host.stop)?;
-            let on_progress = &mut |outputs| {
-                on_event(Event::Progress {
-                    done,
-                    total: topics.len(),
-                    outputs: Some(outputs),
-                });
-            };
-            let arguments = source.rank(topic, reader, on_progress)?;
+            on_event(Event::progress(done, topics.len()));
+            let arguments = source.rank(topic, reader, on_event)?;
             let images = debate::Images {
                 store: &self.extraction.store,
                 lines: of_topic.get(&topic.id).map_or(&[], Vec::as_slice),

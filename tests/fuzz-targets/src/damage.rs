@@ -67,9 +67,9 @@ fn read_store(path: &Path) -> Result<()> {
     let store = Store::open_to_read(path, CHANNELS)?;
     let hashes = store.text_hashes()?;
     let ids: Vec<_> = hashes.iter().map(|(id, _)| id).collect();
-    let _ = store.words(&ids);
+    let _ = store.neighbours(&ids, CHANNELS);
     for id in ids {
-        let _ = store.words(&[id]);
+        let _ = store.neighbours(&[id], CHANNELS);
         let _ = store.read(id);
         let _ = store.backend(id, "ocr");
     }

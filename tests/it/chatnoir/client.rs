@@ -66,7 +66,7 @@ fn an_answer_that_is_cut_off_is_asked_for_again() {
             },
         });
         let mut notes = Vec::new();
-        let answer = client(&server, two_tries()).ask(&request(), &mut |note| notes.push(note));
+        let answer = client(&server, two_tries()).ask(&request(), &mut |event| notes.push(event));
         assert_eq!(answer.unwrap().hits.len(), 1);
         assert_eq!(notes.len(), 1, "{notes:?}");
 

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
+
 use crate::device::Compute;
 use crate::evidence::precision::Precision;
+use crate::index::inverted::IndexingBudget;
 use crate::places::Places;
 use crate::weights::Models;
 
@@ -39,6 +42,19 @@ impl Session {
             options,
             threads: None,
         }
+    }
+
+    /// What computes models, and in which numbers.
+    pub fn compute(&self) -> Compute {
+        self.options.precision.compute
+    }
+
+    /// The budget for building an index.
+    ///
+    /// # Errors
+    /// The number of threads is 0, or too large.
+    pub fn indexing_budget(&self) -> Result<IndexingBudget> {
+        IndexingBudget::on(self.threads)
     }
 }
 

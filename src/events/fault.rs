@@ -1,4 +1,4 @@
-//! What is broken in a collection. It never ends a run.
+//! What is broken in the input. It never ends a run.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -12,6 +12,7 @@ use crate::disk::regular::{self, Transient};
 use crate::names::serde_by_name;
 
 /// What a [`Fault`] is about. The table at the end of a run counts faults by kind.
+#[non_exhaustive]
 #[derive(EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,22 +61,26 @@ impl FaultKind {
 serde_by_name!(FaultKind);
 
 /// Something broken in the input. It was passed over; the rest of the document, or of the file, is still used.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fault {
+    /// What it is about.
     pub kind: FaultKind,
+    /// The file or directory.
     pub path: PathBuf,
     /// From 1; `None` if the file has no lines.
     pub line: Option<u64>,
+    /// What is wrong with it, without a point at the end.
     pub what: String,
     /// The document that the file belongs to, or that was left out, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<DocId>,
     /// Whether the file could not be read because of a temporary error. Such a fault says nothing about the document, so it is never stored.
     #[serde(skip)]
-    pub transient: Option<Transient>,
+    pub(crate) transient: Option<Transient>,
     /// Whether it says that an image has no page, which is nothing broken in a collection of pictures alone.
     #[serde(skip)]
-    pub lacks_page: bool,
+    pub(crate) lacks_page: bool,
 }
 
 /// What is stored of an image without a page.
