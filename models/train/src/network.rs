@@ -109,7 +109,8 @@ impl Network {
         let config = BertConfig::read(dir)?;
         let hidden = config.hidden_size;
         let model = config.describe(&BARE);
-        let checkpoint = Checkpoint::open(dir, &model.expected_tensors())?;
+        let expected = model.expected_tensors();
+        let checkpoint = Checkpoint::open(dir, &expected)?;
         let table = |rows: Vec<f32>| -> Result<Tensor> {
             let count = rows.len() / hidden;
             Ok(Tensor::from_vec(rows, (count, hidden), &device)?)
