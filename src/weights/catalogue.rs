@@ -5,27 +5,14 @@ use std::fmt;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-use strum::VariantNames;
+use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
 use crate::disk::{is_hex, is_plain_name};
 use crate::limits::MAX_PACKAGE_PARTS;
 use crate::names::serde_by_name;
 
 /// What riposte uses a model for.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    VariantNames,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum ModelRole {
     /// Embeddings of images and texts in one vector space.
