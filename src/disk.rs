@@ -8,7 +8,7 @@ pub mod regular;
 mod stamp;
 mod temporary;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -75,6 +75,18 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.create(true).truncate(false).read(true).write(true);
     open_here(options, path)
+}
+
+/// Locks a file against other processes until it is closed; `false` if another one has locked it. Some file systems have no locks: there it is `true`.
+///
+/// # Errors
+/// The file cannot be locked.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) if error.kind() != ErrorKind::Unsupported => Err(error),
+        _ => Ok(true),
+    }
 }
 
 /// Whether [`open_lock`] returned this error because of a symbolic link.

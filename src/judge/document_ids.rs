@@ -6,8 +6,6 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use riposte_eval::{DocId, TextTask};
 
-use crate::collection::Fault;
-use crate::collection::entries::StoredText;
 use crate::collection::texts::{TextCollection, open_collection};
 use crate::texts::indexes::shard_ids;
 
@@ -16,15 +14,11 @@ use crate::texts::indexes::shard_ids;
 /// # Errors
 /// There is no collection of this task at `input`.
 pub(crate) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId>> {
-    let documents: Box<dyn Iterator<Item = Result<StoredText, Fault>>> =
-        match open_collection(task, input)? {
-            TextCollection::Arguments(arguments) => Box::new(arguments.arguments()),
-            TextCollection::Passages(passages) => Box::new(passages.passages()),
-            TextCollection::Documents(documents) => Box::new(documents.documents()),
-            TextCollection::Entries(entries) => Box::new(entries.texts()),
-            TextCollection::Shards(shards) => return shard_ids(&shards),
-        };
-    let ids = documents.filter_map(|document| match document {
+    let collection = open_collection(task, input)?;
+    if let TextCollection::Shards(shards) = &collection {
+        return shard_ids(shards);
+    }
+    let ids = collection.texts().filter_map(|document| match document {
         Ok(document) => Some(Ok(document.id)),
         Err(fault) if fault.transient.is_some() => Some(Err(anyhow!("{fault}"))),
         Err(_) => None,

@@ -10,6 +10,7 @@ use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use crate::disk::{is_hex, is_plain_name};
 use crate::limits::MAX_PACKAGE_PARTS;
 use crate::names::serde_by_name;
+use crate::web::is_web_address;
 
 /// What riposte uses a model for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantNames)]
@@ -289,10 +290,9 @@ fn check_file(file: &ModelFile) -> Result<()> {
     }
     for source in &file.sources {
         match source {
-            ModelSource::Address { url } => ensure!(
-                url.starts_with("https://") || url.starts_with("http://"),
-                "{url:?} is not a web address"
-            ),
+            ModelSource::Address { url } => {
+                ensure!(is_web_address(url), "{url:?} is not a web address");
+            }
             ModelSource::Package {
                 package,
                 version,

@@ -125,24 +125,19 @@ impl TextCollection {
 
     /// Reads the documents. There are none for shards, because their indexes exist already.
     pub(crate) fn documents(&self) -> Box<dyn Iterator<Item = Result<Document, Fault>>> {
-        match self {
-            TextCollection::Arguments(arguments) => Box::new(arguments.arguments()),
-            TextCollection::Passages(passages) => Box::new(passages.passages()),
-            TextCollection::Documents(documents) => Box::new(documents.documents()),
-            TextCollection::Entries(entries) => {
-                let (fields, file) = (self.kind().fields().len(), entries.file.clone());
-                Box::new(entries.texts().map(move |text| {
-                    let text = text?;
-                    if text.texts.len() == fields {
-                        return Ok(text);
-                    }
-                    let (id, texts) = (&text.id, text.texts.len());
-                    let what = format!("{id}: {texts} texts for {fields} fields");
-                    Err(Fault::in_file(FaultKind::Document, &file, what))
-                }))
+        let TextCollection::Entries(entries) = self else {
+            return self.texts();
+        };
+        let (fields, file) = (self.kind().fields().len(), entries.file.clone());
+        Box::new(self.texts().map(move |text| {
+            let text = text?;
+            if text.texts.len() == fields {
+                return Ok(text);
             }
-            TextCollection::Shards(_) => Box::new(std::iter::empty()),
-        }
+            let (id, texts) = (&text.id, text.texts.len());
+            let what = format!("{id}: {texts} texts for {fields} fields");
+            Err(Fault::in_file(FaultKind::Document, &file, what))
+        }))
     }
 }
 
