@@ -16,7 +16,7 @@ INSIDE = {
     "weights of models": ["models/own/*.t*", "models/own/*.safetensors", "crates/riposte-claims/models/*.bin"],
     "word lists": ["src/**/*.txt", "src/**/*.tsv", "crates/riposte-claims/src/**/*.tsv"],
     "recipes and catalogues": ["approaches/**/*.toml", "datasets/*.toml", "models/models.toml"],
-    "pages and scripts of reports and of the server": ["src/report/pages/*", "crates/riposte-serve/src/page/files/*"],
+    "pages and scripts of reports and of the server": ["src/report/pages/*", "crates/riposte-page/src/*.css", "crates/riposte-serve/src/page/files/*"],
 }
 
 

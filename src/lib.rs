@@ -144,6 +144,6 @@ pub use riposte_eval::topic::Topic;
 pub use riposte_eval::{
     DocId, Explanation, MeasureValues, ObjectStance, Stance, TextTask, TopicId,
 };
+pub use riposte_page::presence::{Basis, Presence};
 pub use runs::plan::Wishes;
-pub use score::presence::{Basis, Presence};
 pub use score::text_stance::Stances;

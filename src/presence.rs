@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use anyhow::Result;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, TopicId};
+use riposte_page::presence::Presence;
 use tantivy::tokenizer::TextAnalyzer;
 
 use crate::events::{Event, Note, NoteKind, OnEvent};
@@ -21,7 +22,7 @@ use crate::language::other_language;
 use crate::reading::Reader;
 use crate::reading::pieces::truncate;
 use crate::reading::stance_encoder::StanceEncoder;
-use crate::score::presence::{Presence, TopicMatch};
+use crate::score::presence::{TopicMatch, presence_of};
 use crate::score::reranker::cosines;
 use crate::score::windows::ReadWindows;
 use crate::wording::counted;
@@ -50,7 +51,7 @@ impl Judged {
     pub(crate) fn of(about: &TopicProbabilities) -> Judged {
         let values = about.iter();
         Judged {
-            presence: Presence::of(about.values()),
+            presence: presence_of(about.values()),
             about: values
                 .map(|(id, about)| (id.clone(), about.value()))
                 .collect(),

@@ -1,4 +1,4 @@
-//! Words that messages share: counts with their nouns, texts in lines, and the known name that a mistyped one probably means.
+//! Words that messages share: counts with their nouns, and the known name that a mistyped one probably means.
 
 use std::fmt;
 
@@ -9,29 +9,6 @@ where
 {
     let noun = if count == N::from(1) { one } else { many };
     format!("{count} {noun}")
-}
-
-/// A text in lines of at most `width` characters, without a line break at the end. The first begins with `label`, the others with as many blanks. A
-/// longer word has a separate line.
-pub fn labelled(label: &str, text: &str, width: usize) -> String {
-    let indent = label.chars().count();
-    let mut lines = label.to_owned();
-    let mut length = indent;
-    for word in text.split_whitespace() {
-        let size = word.chars().count();
-        if length > indent && length + 1 + size > width {
-            lines += "\n";
-            lines += &" ".repeat(indent);
-            length = indent;
-        }
-        if length > indent {
-            lines.push(' ');
-            length += 1;
-        }
-        lines += word;
-        length += size;
-    }
-    lines
 }
 
 /// A name that is not among the known ones.

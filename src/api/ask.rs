@@ -1,46 +1,34 @@
-//! The answer to a question: the best images and arguments for and against its claim, or the best texts.
+//! Runs a question as the only topic of a run, for the answer to it.
 //!
 //! The question becomes the topic of a run of the task, so an answer is the same as in a run.
 
-mod answer;
-mod documents;
-mod judge;
-
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use riposte_claims::claims;
+use riposte_eval::TextTask;
 use riposte_eval::edition::{ASSUMED, Edition};
 use riposte_eval::topic::{self, Topic};
-use riposte_eval::{Stance, TextTask, objects, run};
-use serde::Serialize;
+use riposte_page::answer::{Answer, Text};
 use serde_json::json;
-
-use documents::arguments_of;
 
 use super::request::stoppable;
 use super::{Approach, Collection, Error};
+use crate::answer::question;
 use crate::collection::task::Task;
-use crate::debate::sheet::DebateSheet;
 use crate::disk::remove_if_there;
 use crate::events::{Event, Note, NoteKind, OnEvent, OnThreadEvent};
 use crate::files::{TopicSource, write_atomically};
 use crate::ingest::extraction::ExtractionHost;
-use crate::ingest::own_folder::OwnFolder;
 use crate::language::refusal;
 use crate::limits::MAX_QUESTION;
 use crate::recipes::settings::Setting;
 use crate::report::inspect;
 use crate::report::place::ReportPlace;
 use crate::report::shown::ShownRun;
-use crate::report::words::Marker;
 use crate::runs::finished::MadeRun;
-use crate::runs::images::ImageRun;
 use crate::runs::plan::Wishes;
 use crate::runs::run_files::{DEBATE, EXPLANATIONS, OutputSettings};
-use crate::runs::texts::FinishedTextRun;
-use crate::score::presence::Presence;
 use crate::topic::ASKED;
 
 /// What is written beside the run: the file with the topic, and the directory of the report.
@@ -79,119 +67,6 @@ pub enum ReportOutput {
     Beside(PathBuf),
     /// As a single page in this file, whose name ends in .html.
     File(PathBuf),
-}
-
-/// The answer to a question: two sides, or a list of texts.
-#[derive(Debug, Default, Serialize)]
-pub struct Answer {
-    pub question: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sides: Vec<Side>,
-    /// What takes no clear side; `None` for texts, which have no sides.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub undecided: Option<Undecided>,
-    /// The objects that a question compares.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub objects: Option<[String; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub texts: Option<Vec<Text>>,
-    /// Whether anything in the collection is about the question; `None` if that was not judged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub presence: Option<Presence>,
-    /// True if no document is about the question; the closest ones are listed anyway.
-    pub nothing_about_it: bool,
-}
-
-/// What speaks for or against the claim of a question.
-#[derive(Debug, Serialize)]
-pub struct Side {
-    pub side: Stance,
-    /// The claim of this side; empty for an open question.
-    pub claim: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Vec<Argument>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<Image>>,
-}
-
-/// What is about the question but takes no clear side: P(pro) and P(con) differ by less than .25.
-#[derive(Debug, Serialize)]
-pub struct Undecided {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Vec<Argument>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<Image>>,
-    /// The number of undecided arguments that are not among these.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub more_arguments: Option<usize>,
-}
-
-/// An argument, quoted by the words that take its side most clearly.
-#[derive(Debug, Serialize)]
-pub struct Argument {
-    pub id: String,
-    /// Rank among all arguments, from 1.
-    pub rank: usize,
-    pub score: f64,
-    /// P(pro) - P(con).
-    pub stance: f64,
-    pub conclusion: String,
-    pub text: String,
-    pub repeats: Vec<String>,
-    #[serde(flatten)]
-    pub about: About,
-}
-
-/// An image, and the words that connect it with the question.
-#[derive(Debug, Serialize)]
-pub struct Image {
-    /// The list of the run that it is in, and its rank there.
-    pub list: Stance,
-    pub rank: u32,
-    pub id: String,
-    pub score: f64,
-    /// P(pro) and P(con), if the approach estimates them.
-    pub pro: Option<f64>,
-    pub con: Option<f64>,
-    pub words: String,
-    /// Where the words are.
-    pub place: Option<String>,
-    pub file: Option<String>,
-    /// The address of the first page that shows it.
-    pub page: Option<String>,
-    /// The argument that it illustrates, and the likeness of the two.
-    pub argument: Option<String>,
-    pub likeness: Option<f64>,
-    #[serde(flatten)]
-    pub about: About,
-}
-
-/// A passage, or a document of another text collection.
-#[derive(Debug, Serialize)]
-pub struct Text {
-    pub rank: u32,
-    pub id: String,
-    pub score: f64,
-    /// Stance towards the two objects of a comparison.
-    pub stance: Option<&'static str>,
-    pub text: String,
-    pub url: Option<String>,
-    #[serde(flatten)]
-    pub about: About,
-}
-
-/// How likely it is that a document is about the question.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct About {
-    /// The probability; `None` if it was not judged.
-    #[serde(rename = "about")]
-    pub probability: Option<f64>,
-    /// True if it belongs to the padding: the documents at the end of a list that are less likely to be about the question.
-    #[serde(rename = "padding")]
-    pub is_padding: bool,
-    /// True for the first document of the padding.
-    #[serde(skip)]
-    begins_padding: bool,
 }
 
 impl Collection {
@@ -272,7 +147,7 @@ impl AskSettings<'_> {
             let removing = || format!("cannot remove {}", file.display());
             remove_if_there(&file).with_context(removing)?;
         }
-        let answer = Answer::of(&topic, self.number, &run, self.collection.folder())?;
+        let answer = question::of_run(&topic, self.number, &run, self.collection.folder())?;
         Ok(Answered { answer, run, topic })
     }
 
@@ -338,8 +213,7 @@ impl Answered {
         let MadeRun::Searched(run) = &self.run else {
             return Ok(Vec::new());
         };
-        let mut answer = Answer::of_texts(&self.topic.title, number, run)?;
-        answer.judge(run.judged.get(&self.topic.id), None);
+        let answer = question::of_texts(&self.topic, number, run)?;
         Ok(answer.texts.unwrap_or_default())
     }
 
@@ -389,163 +263,6 @@ impl Answered {
     }
 }
 
-impl Answer {
-    /// The answer that a run gives, by at most `number` of each kind.
-    fn of(
-        topic: &Topic,
-        number: usize,
-        run: &MadeRun,
-        folder: Option<&OwnFolder>,
-    ) -> Result<Answer> {
-        let question = &topic.title;
-        let (mut answer, judged) = match run {
-            MadeRun::Images(run) => {
-                let mut answer = Answer::of_images(question, number, run)?;
-                if let Some(folder) = folder {
-                    answer.show_files_of(folder);
-                }
-                (answer, &run.ranking.judged)
-            }
-            MadeRun::Searched(run) => {
-                let answer = match run.task {
-                    TextTask::Controversial => Answer::of_arguments(question, number, run)?,
-                    _ => Answer::of_texts(question, number, run)?,
-                };
-                (answer, &run.judged)
-            }
-            MadeRun::Asked(_) => bail!("the approach asks a service, whose answers have no texts"),
-        };
-        answer.judge(judged.get(&topic.id), run.sheets().first());
-        Ok(answer)
-    }
-
-    /// The first images of both lists, and the arguments of the debate sheet if there is one.
-    fn of_images(question: &str, number: usize, run: &ImageRun) -> Result<Answer> {
-        let sheet = run.sheets.first();
-        let mut words = Marker::new(question);
-        let [mut pro, mut con, mut undecided] = [Vec::new(), Vec::new(), Vec::new()];
-        for line in run
-            .ranking
-            .lines
-            .iter()
-            .filter(|line| line.rank as usize <= number)
-        {
-            let mut explained = run.ranking.explained.iter();
-            let explained = explained.find(|one| one.image == line.image);
-            let mut image = Image::read(line, explained, &run.images, &mut words)?;
-            if let Some(sheet) = sheet {
-                image.illustrate(sheet);
-            }
-            let key = (line.topic.clone(), line.image.clone());
-            let side = run.ranking.sides.get(&key).copied().flatten();
-            let other = side.filter(|side| *side != line.stance);
-            if let Some(score) = other.and_then(|side| explained?.score(side)) {
-                // it is shown on the side that it takes, so with its score there
-                image.score = run::written_score(score.value())?;
-            }
-            match side {
-                Some(Stance::Pro) => pro.push(image),
-                Some(Stance::Con) => con.push(image),
-                None => undecided.push(image),
-            }
-        }
-        for images in [&mut pro, &mut con, &mut undecided] {
-            images.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
-        }
-        let sides = [(Stance::Pro, pro), (Stance::Con, con)].map(|(stance, images)| Side {
-            arguments: sheet.map(|sheet| arguments_of(sheet, Some(stance), number)),
-            images: Some(images),
-            ..Side::new(question, stance)
-        });
-        Ok(Answer {
-            question: question.to_owned(),
-            sides: sides.into(),
-            undecided: Some(Undecided {
-                images: Some(undecided),
-                ..Undecided::of(sheet, number)
-            }),
-            ..Answer::default()
-        })
-    }
-
-    /// Names the files of the folder that the collection was made of, and not their copies.
-    fn show_files_of(&mut self, folder: &OwnFolder) {
-        let of_sides = self
-            .sides
-            .iter_mut()
-            .filter_map(|side| side.images.as_mut());
-        let undecided = self
-            .undecided
-            .iter_mut()
-            .filter_map(|of| of.images.as_mut());
-        for image in of_sides.chain(undecided).flatten() {
-            let copy = image.file.as_deref().map(Path::new);
-            if let Some(file) = copy.and_then(|copy| folder.original(copy)) {
-                image.file = Some(file.display().to_string());
-            }
-        }
-    }
-
-    /// The arguments of the debate sheet.
-    fn of_arguments(question: &str, number: usize, run: &FinishedTextRun) -> Result<Answer> {
-        let sheet = run.sheets.first().context("the run has no debate sheet")?;
-        let sides = Stance::BOTH.map(|stance| Side {
-            arguments: Some(arguments_of(sheet, Some(stance), number)),
-            ..Side::new(question, stance)
-        });
-        Ok(Answer {
-            question: question.to_owned(),
-            sides: sides.into(),
-            undecided: Some(Undecided::of(Some(sheet), number)),
-            ..Answer::default()
-        })
-    }
-
-    /// The first texts of the ranking.
-    fn of_texts(question: &str, number: usize, run: &FinishedTextRun) -> Result<Answer> {
-        let index = run.indexes.first().context("the approach has no index")?;
-        let mut words = Marker::new(question);
-        let lines = run.lines.iter().take(number);
-        let texts = lines.map(|line| Text::read(line, index, &mut words));
-        let objects = objects::from_title(question);
-        Ok(Answer {
-            question: question.to_owned(),
-            texts: Some(texts.collect::<Result<_>>()?),
-            objects: objects.filter(|_| run.task == TextTask::Comparative),
-            ..Answer::default()
-        })
-    }
-}
-
-impl Undecided {
-    /// The first undecided arguments of a debate sheet.
-    fn of(sheet: Option<&DebateSheet>, number: usize) -> Undecided {
-        let arguments = sheet.map(|sheet| arguments_of(sheet, None, number));
-        let count = arguments.as_ref().map_or(0, Vec::len);
-        Undecided {
-            arguments,
-            images: None,
-            more_arguments: sheet.map(|sheet| sheet.undecided.saturating_sub(count)),
-        }
-    }
-}
-
-impl Side {
-    /// A side with its claim, without arguments and images.
-    fn new(question: &str, side: Stance) -> Side {
-        let (claim, counter_claim) = claims(question);
-        Side {
-            side,
-            claim: match side {
-                Stance::Pro => claim,
-                Stance::Con => counter_claim,
-            },
-            arguments: None,
-            images: None,
-        }
-    }
-}
-
 /// A question as the only topic of a run, and as the line of a file of topics.
 ///
 /// # Errors
@@ -558,6 +275,8 @@ pub(crate) fn one_topic(question: &str) -> Result<(Topic, String)> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use riposte_eval::TopicId;
 
     use super::*;

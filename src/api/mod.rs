@@ -11,11 +11,11 @@ pub mod request;
 mod stance;
 
 pub use approach::Approach;
-pub use ask::{About, Answer, Argument, Image, Side, Text};
 pub use collection::Collection;
 pub use error::Error;
 pub use evaluate::{Evaluated, evaluate};
 pub use picture_text::{PictureReader, PictureText};
 pub use ranking::{RankedDocument, Ranking};
 pub use request::Request;
+pub use riposte_page::answer::{About, Answer, Argument, Image, Side, Text};
 pub use stance::{ObjectStances, StanceDetector};

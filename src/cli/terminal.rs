@@ -3,7 +3,7 @@
 use std::fmt;
 
 use console::Term;
-use riposte::wording::labelled;
+use riposte_page::words::labelled;
 
 pub(super) use riposte::wording::counted;
 

@@ -14,6 +14,7 @@ use riposte_claims::claims;
 use riposte_claims::words::{apostrophe_words, sentences};
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, Stance};
+use riposte_page::words::shortened;
 
 use crate::index::ScoredDoc;
 use crate::index::inverted::InvertedIndex;
@@ -397,16 +398,6 @@ fn quoting(
         quoted,
         sentences: chosen.into_iter().map(|s| s.text.clone()).collect(),
     }
-}
-
-/// At most `most` characters of a text, cut at white space if there is any, with an ellipsis if anything is missing.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(most) else {
-        return text.to_owned();
-    };
-    let start = &text[..end];
-    let cut = start.rfind(char::is_whitespace).unwrap_or(end);
-    format!("{} …", start[..cut].trim_end())
 }
 
 /// A text on one line, shortened to the length of a quotation.

@@ -5,9 +5,8 @@ use std::collections::HashSet;
 
 use riposte_eval::lines::{read_json, write_json};
 use riposte_eval::{DocId, Error, LineError, Stance, TopicId};
+use riposte_page::presence::Presence;
 use serde::{Deserialize, Serialize};
-
-use crate::score::presence::Presence;
 
 /// The minimum similarity of an image and an argument that it illustrates: the limit with the fewest errors on the pairs of the sample, whose sides are
 /// known. `benches/illustrations.py` chooses it and prints its error.

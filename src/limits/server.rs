@@ -48,7 +48,7 @@ limits! {
     /// The levels of an explanation on a page.
     /// Explanations have about ten; each level is a few calls on the stack.
     /// The deeper ones are not shown.
-    pub const MAX_TREE_DEPTH: usize = riposte_serve::limits::MAX_TREE_DEPTH;
+    pub const MAX_TREE_DEPTH: usize = riposte_page::limits::MAX_TREE_DEPTH;
 
     /// Documents of a debate on each side.
     /// As for `riposte ask`.

@@ -32,7 +32,7 @@ use crate::score::picture_text::PictureWords;
 use crate::score::select::{SAME_PICTURE_BITS, is_same_picture};
 pub(crate) use debate::sheet;
 use topic::PageBuilder;
-pub(crate) use view::{DebateView, ImagesTopic, NOT_LISTED, Thumbnail};
+pub(crate) use view::{Gauge, ImagesTopic, NOT_LISTED, SheetView, Thumbnail};
 
 /// The data from which the report is made.
 pub(crate) struct ImageReportData<'a> {

@@ -6,12 +6,12 @@
 
 use riposte_eval::topic::Topic;
 use riposte_eval::{Explanation, MeasureValues, TopicId};
+use riposte_page::presence::Presence;
 
-use crate::score::presence::{self, Presence};
+use crate::score::presence::presence_of;
 use crate::topic::ASKED;
 
 mod chart;
-pub(crate) mod escape;
 mod images;
 pub mod inspect;
 mod overview;
@@ -21,7 +21,6 @@ pub mod place;
 pub(crate) mod reason;
 pub mod shown;
 mod texts;
-mod tree;
 pub(crate) mod words;
 
 /// Facts for all pages of a report.
@@ -75,7 +74,7 @@ pub(crate) struct TopicReport {
     /// Says that nothing in the collection is about the topic, if that is so.
     nothing: Option<String>,
     /// The debate sheet; `None` if the run has none.
-    debate: Option<images::DebateView>,
+    debate: Option<images::SheetView>,
     body: Body,
 }
 
@@ -88,9 +87,9 @@ impl TopicReport {
 
 /// Says that nothing is about a topic, if these probabilities of its documents say so.
 fn nothing_about<'a>(about: impl Iterator<Item = &'a Option<Explanation>>) -> Option<String> {
-    let presence = Presence::of(about.flatten());
+    let presence = presence_of(about.flatten());
     let presence = presence.filter(Presence::is_nothing);
-    presence.map(|presence| presence::nothing(&presence))
+    presence.map(|presence| presence.nothing())
 }
 
 enum Body {

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use anyhow::Result;
 use riposte_eval::compare::interval;
+use riposte_page::words::three_decimals;
 
 use super::MeasureColumn;
 use super::shown::{RunLine, ShownRun};
-use super::words::three_decimals;
 
 /// Number of topics that are listed because the first two runs differ most in them.
 const NAMED: usize = 5;

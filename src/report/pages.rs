@@ -1,19 +1,23 @@
 //! The data of the templates in `pages/`, and the names of pages.
 
+use std::sync::LazyLock;
+
 use anyhow::{Context, Result};
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use riposte_eval::{MeasureValues, TopicId};
+use riposte_page::words::{shortened, three_decimals};
 use sha2::{Digest, Sha256};
 
 use super::chart::{ColumnChart, TopicColumn};
-use super::images::{DebateView, NOT_LISTED};
+use super::images::{NOT_LISTED, SheetView};
 use super::overview::{self, Differing};
-use super::words::{difference, shortened, slug, three_decimals};
+use super::words::{difference, slug};
 use super::{Body, MeasureColumn, ReportForm, ReportHead, RunReport, TopicReport};
 
-const STYLE: &str = include_str!("pages/report.css");
+static STYLE: LazyLock<String> =
+    LazyLock::new(|| riposte_page::style(include_str!("pages/report.css")));
 const SCRIPT: &str = include_str!("pages/report.js");
 
 /// The length of a topic's title in the link from a neighbouring topic, in characters.
@@ -107,7 +111,7 @@ struct Topic<'a> {
 #[template(path = "debate.html", config = "src/report/askama.toml")]
 struct DebatePage<'a> {
     report: &'a TopicReport,
-    debate: &'a DebateView,
+    debate: &'a SheetView,
     anchor: String,
     topic_href: String,
     previous: Option<Neighbour>,
@@ -181,7 +185,7 @@ impl RunReport {
         let policy = format!(
             "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src {}; base-uri 'none'; form-action 'none'",
             hash(SCRIPT),
-            hash(STYLE),
+            hash(&STYLE),
             match form {
                 ReportForm::Directory => "'self' file:",
                 ReportForm::SingleFile => "data:",
@@ -190,7 +194,7 @@ impl RunReport {
         let page = Page {
             title,
             policy: &policy,
-            style: STYLE,
+            style: &STYLE,
             script: SCRIPT,
             index: form.index(),
             is_single: form == ReportForm::SingleFile,

@@ -9,14 +9,15 @@ use riposte_eval::qrels::Qrels;
 use riposte_eval::run::TextRunLine;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Explanation, NumberId, ObjectStance, Stance, TextTask};
+use riposte_page::words::{number, shortened, three_decimals};
+use riposte_page::{ExplanationRow, MarkedSpan, WebAddress};
 
 use super::chart::Scores;
-use super::images::sheet;
+use super::images::{Gauge, sheet};
 use super::place::ReportPlace;
 use super::shown::{ShownRun, by_rank};
-use super::tree::{ExplanationRow, Gauge};
-use super::words::{MarkedSpan, Marker, number, shortened, three_decimals, web_address};
 use super::{Body, RankChange, TopicReport, nothing_about, reason};
+use crate::answer::marker::Marker;
 use crate::index::inverted::{Document, InvertedIndex};
 use crate::score::CHANNEL;
 use crate::score::presence::padding;
@@ -241,7 +242,7 @@ impl<'a> PageBuilder<'a> {
             (!text.trim().is_empty()).then_some(text.as_str())
         };
         let text = match &document {
-            Some(document) => document.texts.first().map_or("", String::as_str),
+            Some(document) => document.texts.first().map_or("", |text| text.trim()),
             None => "(there is no such document in the collection)",
         };
         let start = shortened(text, TEXT);
@@ -281,7 +282,7 @@ impl<'a> PageBuilder<'a> {
             reason: explained.and_then(|e| reason::text::sentence(e, self.objects())),
             gauges: explained.map_or_else(Vec::new, |e| gauges(&e.score)),
             rows: trees.map(ExplanationRow::new).collect(),
-            link: web_address(url),
+            link: WebAddress::of(url).and_then(|of| of.link),
             url: shortened(url, 300),
         })
     }

@@ -1,18 +1,8 @@
 //! The form of numbers, names and texts in reports.
 
-use std::collections::HashSet;
-
 use sha2::{Digest, Sha256};
-use tantivy::tokenizer::TextAnalyzer;
 
-pub(crate) use crate::debate::shortened;
 use crate::disk::hex;
-use crate::index::analyzer::{self, Analyzer, Stemmer, StopList};
-
-/// A measure or probability, with three decimals.
-pub(crate) fn three_decimals(value: f64) -> String {
-    format!("{value:.3}")
-}
 
 /// A difference between measures, with three decimals and a sign: a typographic minus, and ± for zero.
 pub fn difference(value: f64) -> String {
@@ -20,15 +10,6 @@ pub fn difference(value: f64) -> String {
         "-0.000" | "+0.000" => "±0.000".into(),
         text => text.replace('-', "−"),
     }
-}
-
-/// A number in an explanation: four decimals, or scientific notation below 0.001.
-pub fn number(value: f64) -> String {
-    let text = match value.abs() {
-        size if size >= 0.001 || size == 0.0 => format!("{value:.4}"),
-        _ => format!("{value:.2e}"),
-    };
-    text.replace('-', "−")
 }
 
 /// A rank: "1st", "22nd", "113th".
@@ -43,16 +24,6 @@ pub(crate) fn ordinal(rank: usize) -> String {
     format!("{rank}{ending}")
 }
 
-/// A text without the quotation marks around it. If others are inside, it stays as it is, because they can belong together.
-pub(crate) fn unquoted(text: &str) -> &str {
-    const MARKS: [char; 4] = ['"', '“', '”', '„'];
-    let inside = text.trim_matches(MARKS);
-    match inside.contains(MARKS) {
-        true => text,
-        false => inside,
-    }
-}
-
 /// Words as a list: "a", "a and b", "a, b and c".
 pub(crate) fn joined(words: &[impl AsRef<str>]) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
@@ -60,21 +31,6 @@ pub(crate) fn joined(words: &[impl AsRef<str>]) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => words.concat(),
     }
-}
-
-/// A text with typographic minus signs before its numbers.
-pub(crate) fn with_minus_signs(text: &str) -> String {
-    let mut signed = String::with_capacity(text.len());
-    let mut before = ' ';
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let is_minus = c == '-'
-            && matches!(before, ' ' | '(')
-            && chars.peek().is_some_and(char::is_ascii_digit);
-        signed.push(if is_minus { '−' } else { c });
-        before = c;
-    }
-    signed
 }
 
 /// Turns an id into a part of a file name or fragment, of ASCII letters, digits, dots, dashes and underscores. Different ids have
@@ -90,112 +46,12 @@ pub fn slug(id: &str) -> String {
     format!("{plain}.{hash}")
 }
 
-/// A piece of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MarkedSpan {
-    pub text: String,
-    /// Whether it is a word of the topic.
-    pub is_match: bool,
-}
-
-/// Marks a topic's words in texts, whatever their inflection. Stop words ("should", "the") are not marked.
-pub(crate) struct Marker {
-    analyzer: TextAnalyzer,
-    terms: HashSet<String>,
-}
-
-impl Marker {
-    /// A marker of the words in `query`.
-    pub fn new(query: &str) -> Marker {
-        let mut analyzer = Analyzer {
-            stop: StopList::built_in("long"),
-            stemmer: Stemmer::Snowball,
-            ..Analyzer::default()
-        }
-        .build();
-        let terms = analyzer::terms(&mut analyzer, query).into_iter().collect();
-        Marker { analyzer, terms }
-    }
-
-    /// The number of different words of the topic in a text.
-    pub fn count(&mut self, text: &str) -> usize {
-        let found = analyzer::terms(&mut self.analyzer, text).into_iter();
-        found
-            .filter(|term| self.terms.contains(term))
-            .collect::<HashSet<_>>()
-            .len()
-    }
-
-    /// Splits a text into pieces. Together they are the whole text.
-    pub fn mark(&mut self, text: &str) -> Vec<MarkedSpan> {
-        let mut spans = Vec::new();
-        let mut end = 0;
-        let mut push = |piece: Option<&str>, is_match| {
-            if let Some(piece) = piece.filter(|piece| !piece.is_empty()) {
-                spans.push(MarkedSpan {
-                    text: piece.to_owned(),
-                    is_match,
-                });
-            }
-        };
-        let mut stream = self.analyzer.token_stream(text);
-        while let Some(token) = stream.next() {
-            let (from, to) = (token.offset_from, token.offset_to);
-            if from >= end && self.terms.contains(&token.text) {
-                push(text.get(end..from), false);
-                push(text.get(from..to), true);
-                end = to;
-            }
-        }
-        push(text.get(end..), false);
-        spans
-    }
-}
-
-/// Returns `url` if it is an http or https address. Other addresses that a page names must not become links.
-pub(crate) fn web_address(url: &str) -> Option<String> {
-    let lower = url.to_ascii_lowercase();
-    let is_web = lower.starts_with("http://") || lower.starts_with("https://");
-    (is_web && !url.contains(|c: char| c.is_whitespace() || c.is_control())).then(|| url.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[test]
-    fn inflected_words_of_the_topic_are_marked() {
-        let mut marker = Marker::new("Should zoos be closed?");
-        let marked = marker.mark("The zoo, closing <b>soon</b>");
-        let shown: Vec<String> = marked
-            .iter()
-            .map(|span| {
-                if span.is_match {
-                    format!("[{}]", span.text)
-                } else {
-                    span.text.clone()
-                }
-            })
-            .collect();
-        assert_eq!(shown.concat(), "The [zoo], [closing] <b>soon</b>");
-    }
-
-    #[test]
-    fn different_words_of_the_topic_are_counted() {
-        let mut marker = Marker::new("Should zoos be closed?");
-        assert_eq!(marker.count("The zoo should close; zoos are closing."), 2);
-        assert_eq!(marker.count("It should be."), 0);
-    }
-
     proptest! {
-        #[test]
-        fn marking_loses_nothing(text in "\\PC*", query in "\\PC{0,20}") {
-            let mut marker = Marker::new(&query);
-            let again: String = marker.mark(&text).into_iter().map(|span| span.text).collect();
-            prop_assert_eq!(again, text);
-        }
-
         #[test]
         fn slugs_are_plain_and_tell_ids_apart(a in "\\PC*", b in "[a-z0-9./ -]{0,12}") {
             for id in [&a, &b] {
@@ -208,30 +64,9 @@ mod tests {
     }
 
     #[test]
-    fn only_the_webs_addresses_become_links() {
-        for url in ["http://a.org/b?c=d", "HTTPS://a.org"] {
-            assert_eq!(web_address(url).as_deref(), Some(url));
-        }
-        for url in [
-            "javascript:alert(1)",
-            " javascript:x",
-            "data:text/html,x",
-            "file:///etc/passwd",
-            "",
-            "http://a b",
-            "http:/x",
-        ] {
-            assert_eq!(web_address(url), None, "{url}");
-        }
-    }
-
-    #[test]
     fn numbers_have_one_form() {
         assert_eq!(difference(-0.05), "−0.050");
         assert_eq!(difference(-0.0001), "±0.000");
-        assert_eq!(number(-0.25), "−0.2500");
-        assert_eq!(number(0.0), "0.0000");
-        assert_eq!(number(0.00012), "1.20e−4");
         let ranks = [1, 2, 3, 4, 11, 12, 13, 21, 102, 111].map(ordinal);
         assert_eq!(
             ranks.join(" "),
@@ -239,11 +74,5 @@ mod tests {
         );
         assert_eq!(joined(&["a", "b", "c"]), "a, b and c");
         assert_eq!(joined(&["a"]), "a");
-        assert_eq!(
-            with_minus_signs("weight -0.88 × -2 (-1) of four-day, 3-4"),
-            "weight −0.88 × −2 (−1) of four-day, 3-4"
-        );
-        assert_eq!(shortened("one two three", 8), "one two …");
-        assert_eq!(shortened("one two", 8), "one two");
     }
 }

@@ -53,16 +53,18 @@ pub struct RankedDocument<'a> {
     pub stance: Option<ObjectStance>,
 }
 
-/// The lines of a run of texts, and their explanations.
-type Texts<'a> = (&'a [TextRunLine], &'a Explanations<ExplainedText>);
+/// The documents of a run.
+enum Content<'a> {
+    Images(&'a ImageRun),
+    Texts(&'a [TextRunLine], &'a Explanations<ExplainedText>),
+}
 
 impl MadeRun {
-    /// The images, or else the texts.
-    fn content(&self) -> Result<&ImageRun, Texts<'_>> {
+    fn content(&self) -> Content<'_> {
         match self {
-            MadeRun::Images(run) => Ok(run),
-            MadeRun::Searched(run) => Err((&run.lines, &run.explained)),
-            MadeRun::Asked(run) => Err((&run.lines, &run.explained)),
+            MadeRun::Images(run) => Content::Images(run),
+            MadeRun::Searched(run) => Content::Texts(&run.lines, &run.explained),
+            MadeRun::Asked(run) => Content::Texts(&run.lines, &run.explained),
         }
     }
 
@@ -78,12 +80,12 @@ impl MadeRun {
     /// The topic and the document of each explanation, in their order.
     pub(crate) fn explained(&self) -> Vec<(TopicId, DocId)> {
         match self.content() {
-            Ok(images) => {
+            Content::Images(images) => {
                 let explained = images.ranking.explained.iter();
                 let keys = explained.map(|of| (of.topic.clone(), of.image.clone()));
                 keys.collect()
             }
-            Err((_, explained)) => {
+            Content::Texts(_, explained) => {
                 let keys = explained.iter();
                 let keys = keys.map(|of| (of.topic.clone(), of.document.clone()));
                 keys.collect()
@@ -94,15 +96,15 @@ impl MadeRun {
     /// The explanation at a position, for a list if there are two.
     pub(crate) fn explanation(&self, at: usize, side: Option<Stance>) -> Option<&Explanation> {
         match self.content() {
-            Ok(images) => images.ranking.explained.get(at)?.score(side?),
-            Err((_, explained)) => Some(&explained.get(at)?.score),
+            Content::Images(images) => images.ranking.explained.get(at)?.score(side?),
+            Content::Texts(_, explained) => Some(&explained.get(at)?.score),
         }
     }
 
     /// The documents, topic by topic, PRO before CON, the best first.
     pub(crate) fn documents(&self) -> Vec<RankedDocument<'_>> {
         match self.content() {
-            Ok(images) => {
+            Content::Images(images) => {
                 let lines = images.ranking.lines.iter();
                 let documents = lines.map(|line| RankedDocument {
                     topic: &line.topic,
@@ -114,7 +116,7 @@ impl MadeRun {
                 });
                 documents.collect()
             }
-            Err((lines, _)) => {
+            Content::Texts(lines, _) => {
                 let documents = lines.iter().map(|line| RankedDocument {
                     topic: &line.topic,
                     side: None,
@@ -131,8 +133,8 @@ impl MadeRun {
     /// The number of lines.
     pub fn len(&self) -> usize {
         match self.content() {
-            Ok(images) => images.ranking.lines.len(),
-            Err((lines, _)) => lines.len(),
+            Content::Images(images) => images.ranking.lines.len(),
+            Content::Texts(lines, _) => lines.len(),
         }
     }
 
@@ -163,8 +165,8 @@ impl MadeRun {
     /// The name of the run's file.
     pub(crate) fn run_file(&self) -> &'static str {
         match self.content() {
-            Ok(images) => images.edition.run_file(),
-            Err(_) => RUN_FILE,
+            Content::Images(images) => images.edition.run_file(),
+            Content::Texts(..) => RUN_FILE,
         }
     }
 
@@ -174,8 +176,8 @@ impl MadeRun {
     /// An id has a blank or a control character in it.
     pub(crate) fn text(&self) -> Result<String> {
         match self.content() {
-            Ok(run) => images::text(run.edition, &run.ranking),
-            Err((lines, _)) => Ok(run::write_texts(lines)?),
+            Content::Images(run) => images::text(run.edition, &run.ranking),
+            Content::Texts(lines, _) => Ok(run::write_texts(lines)?),
         }
     }
 
@@ -186,16 +188,16 @@ impl MadeRun {
     pub(crate) fn write(&self, files: &RunFiles, description: &RunDescription) -> Result<()> {
         let (text, sheets) = (self.text()?, self.sheets());
         match self.content() {
-            Ok(run) => files.write(&text, &run.ranking.explained, sheets, description),
-            Err((_, explained)) => files.write(&text, explained, sheets, description),
+            Content::Images(run) => files.write(&text, &run.ranking.explained, sheets, description),
+            Content::Texts(_, explained) => files.write(&text, explained, sheets, description),
         }
     }
 
     /// Notes if no report can show the explanations.
     pub(super) fn note_length(&self, on_event: &mut OnEvent) {
         match self.content() {
-            Ok(run) => run.ranking.explained.note_length(on_event),
-            Err((_, explained)) => explained.note_length(on_event),
+            Content::Images(run) => run.ranking.explained.note_length(on_event),
+            Content::Texts(_, explained) => explained.note_length(on_event),
         }
     }
 }

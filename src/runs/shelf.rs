@@ -22,11 +22,10 @@ impl<K: PartialEq, T> Shelf<K, T> {
     /// It cannot be opened. The next request tries again.
     pub fn get(&self, settings: K, open: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().position(|(of, _)| *of == settings);
-        let (settings, value) = match found {
-            Some(at) => kept.remove(at),
-            None => (settings, Arc::new(open()?)),
-        };
+        if let Some(value) = used(&mut kept, &settings) {
+            return Ok(value);
+        }
+        let value = Arc::new(open()?);
         kept.push((settings, Arc::clone(&value)));
         if kept.len() > MAX_OPEN {
             kept.remove(0);
@@ -36,9 +35,8 @@ impl<K: PartialEq, T> Shelf<K, T> {
 
     /// What was opened with these settings, if it still is.
     pub fn find(&self, settings: &K) -> Option<Arc<T>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().find(|(of, _)| of == settings);
-        found.map(|(_, value)| Arc::clone(value))
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        used(&mut kept, settings)
     }
 
     /// Whether nothing is open.
@@ -46,6 +44,15 @@ impl<K: PartialEq, T> Shelf<K, T> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.is_empty()
     }
+}
+
+/// What was opened with these settings, which is then the last one used.
+fn used<K: PartialEq, T>(kept: &mut Vec<(K, Arc<T>)>, settings: &K) -> Option<Arc<T>> {
+    let at = kept.iter().position(|(of, _)| of == settings)?;
+    let found = kept.remove(at);
+    let value = Arc::clone(&found.1);
+    kept.push(found);
+    Some(value)
 }
 
 #[cfg(test)]

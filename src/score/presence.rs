@@ -5,7 +5,7 @@
 //! and questions about other matters (`benches/absence.py`, docs/results.md).
 
 use riposte_eval::Explanation;
-use serde::{Deserialize, Serialize};
+use riposte_page::presence::{Basis, Presence};
 
 use super::{BIAS, FEATURE, explain_logistic};
 
@@ -21,15 +21,6 @@ pub enum TopicMatch {
     Words { shared: usize, of: usize },
 }
 
-/// What a presence was judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    Sentences,
-    /// No sentence model is used.
-    Words,
-}
-
 /// How a value of [`TopicMatch`] becomes the log-odds that a document is about the topic.
 struct Calibration {
     bias: f64,
@@ -41,35 +32,22 @@ struct Calibration {
 /// A document with at least this probability is more likely about the topic than not.
 const LIKELY: f64 = 0.5;
 
-/// What stands above the documents of a list that are less likely to be about its topic.
-pub const LESS_LIKELY: &str = "less likely to be about it";
-
 /// The name of a cosine in an explanation. It tells the basis.
 const LIKENESS: &str = "likeness of sentences";
 
-impl Basis {
-    /// What a message adds to a judgement that is less reliable.
-    pub fn remark(self) -> &'static str {
-        match self {
-            Basis::Sentences => "",
-            Basis::Words => ", judged by words only",
-        }
-    }
-
-    /// The numbers that `benches/absence.py` prints for all of its collections.
-    fn calibration(self) -> Calibration {
-        match self {
-            Basis::Sentences => Calibration {
-                bias: -6.37,
-                weight: 19.42,
-                least: 0.96,
-            },
-            Basis::Words => Calibration {
-                bias: -3.69,
-                weight: 4.15,
-                least: 0.48,
-            },
-        }
+/// The numbers that `benches/absence.py` prints for all of its collections.
+fn calibration(basis: Basis) -> Calibration {
+    match basis {
+        Basis::Sentences => Calibration {
+            bias: -6.37,
+            weight: 19.42,
+            least: 0.96,
+        },
+        Basis::Words => Calibration {
+            bias: -3.69,
+            weight: 4.15,
+            least: 0.48,
+        },
     }
 }
 
@@ -84,7 +62,7 @@ impl TopicMatch {
                 (Basis::Words, "words of the topic", value)
             }
         };
-        let Calibration { bias, weight, .. } = basis.calibration();
+        let Calibration { bias, weight, .. } = calibration(basis);
         let mut how = format!("weight {weight} × {value:.4}");
         if let TopicMatch::Words { shared, of } = self {
             how += &format!(", {shared} of {of} words by the root of {of}");
@@ -95,60 +73,20 @@ impl TopicMatch {
     }
 }
 
-/// Whether a ranking has a document about its topic.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Presence {
-    /// The probability that the likeliest of the first documents is about the topic.
-    pub about: f64,
-    /// If `about` is below this, nothing in the collection is about the topic.
-    pub least: f64,
-    pub by: Basis,
-}
-
-impl Presence {
-    /// The presence from what [`TopicMatch::about`] says of the first documents of a ranking, in any order. `None` without documents, and for
-    /// explanations that were made by something else.
-    pub fn of<'a>(about: impl IntoIterator<Item = &'a Explanation>) -> Option<Presence> {
-        let about = about.into_iter();
-        let best = about.reduce(|a, b| if b.value() > a.value() { b } else { a })?;
-        let by = match best.part((FEATURE, LIKENESS)) {
-            Some(_) => Basis::Sentences,
-            None => Basis::Words,
-        };
-        Some(Presence {
-            about: best.value(),
-            least: by.calibration().least,
-            by,
-        })
-    }
-
-    /// The judgement of several kinds of documents, such as images and arguments, together. Nothing is about the topic only if that holds for each kind.
-    /// Otherwise this is the judgement of the first kind that has something. If none has, it is the likeliest.
-    pub fn together(of_kinds: impl IntoIterator<Item = Presence>) -> Option<Presence> {
-        of_kinds.into_iter().reduce(|best, next| {
-            let is_likelier = next.about > best.about;
-            match (best.is_nothing(), next.is_nothing()) {
-                (true, false) => next,
-                (true, true) if is_likelier => next,
-                _ => best,
-            }
-        })
-    }
-
-    /// Whether nothing is about the topic.
-    pub fn is_nothing(&self) -> bool {
-        self.about < self.least
-    }
-}
-
-/// Says that nothing is about a topic.
-pub fn nothing(presence: &Presence) -> String {
-    let Presence { about, least, by } = presence;
-    let by = by.remark();
-    format!(
-        "This collection seems to have nothing about it: the likeliest result is about it with a probability of {about:.2}, below {least}{by}. These are only the nearest that it has."
-    )
+/// The presence from what [`TopicMatch::about`] says of the first documents of a ranking, in any order. `None` without documents, and for explanations that
+/// were made by something else.
+pub fn presence_of<'a>(about: impl IntoIterator<Item = &'a Explanation>) -> Option<Presence> {
+    let about = about.into_iter();
+    let best = about.reduce(|a, b| if b.value() > a.value() { b } else { a })?;
+    let by = match best.part((FEATURE, LIKENESS)) {
+        Some(_) => Basis::Sentences,
+        None => Basis::Words,
+    };
+    Some(Presence {
+        about: best.value(),
+        least: calibration(by).least,
+        by,
+    })
 }
 
 /// The place in a list, from 0, at which documents begin that are less likely to be about its topic; `None` if there are none. `about` are the
@@ -186,17 +124,17 @@ mod tests {
         assert_eq!(words(0, 0).value(), words(0, 5).value());
         assert!(cosine(0.6).value() > cosine(0.5).value());
         let (near, far) = (cosine(0.8), cosine(0.1));
-        let presence = Presence::of([&far, &near, &far]).unwrap();
+        let presence = presence_of([&far, &near, &far]).unwrap();
         assert_eq!(
             (presence.about, presence.by),
             (near.value(), Basis::Sentences)
         );
         assert!(!presence.is_nothing());
-        assert!(Presence::of([&far]).unwrap().is_nothing());
-        let by_words = Presence::of([&words(4, 4)]).unwrap();
+        assert!(presence_of([&far]).unwrap().is_nothing());
+        let by_words = presence_of([&words(4, 4)]).unwrap();
         assert!(by_words.by == Basis::Words && !by_words.is_nothing());
-        assert!(Presence::of([&words(0, 3)]).unwrap().is_nothing());
-        assert_eq!(Presence::of([]), None);
+        assert!(presence_of([&words(0, 3)]).unwrap().is_nothing());
+        assert_eq!(presence_of([]), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result};
 use riposte_eval::DocId;
 use riposte_serve::answers::{
-    CollectionHealth, CollectionInfo, CollectionState, Debated, DocumentAnswer, EncodedPicture,
+    Answer, CollectionHealth, CollectionInfo, CollectionState, DocumentAnswer, EncodedPicture,
     Explained, Health, Quality, Reply, SearchAnswer, StanceAnswer, WordHit,
 };
 use riposte_serve::questions::{
@@ -16,7 +16,7 @@ use riposte_serve::questions::{
 };
 use riposte_serve::{Call, Desk, Refusal};
 
-use super::answers::debated;
+use super::answers::completed;
 use super::opened::{OpenedCollection, OpenedPart, QuestionAsked};
 use super::served::{Served, distinct};
 use super::{document, explain, read, reply, report, search, served};
@@ -367,13 +367,13 @@ impl Desk for ServedCollections {
         read::qualities(asked, self.encoder.as_deref(), call).map_err(refused(call))
     }
 
-    fn debate(&self, asked: &DebateQuestion, call: &Call) -> Result<Debated, Refusal> {
+    fn debate(&self, asked: &DebateQuestion, call: &Call) -> Result<Answer, Refusal> {
         self.debated(asked, |name, opened, part, with| {
             let answered = part.answer(with, call.stop(), &mut |_| ());
             let answered = answered.map_err(refused(call))?;
             let arguments = opened.part(Some(DocumentKind::Arguments));
-            let debated = debated(answered.answer, name, arguments).map_err(refused(call))?;
-            Ok(Debated {
+            let debated = completed(answered.answer, name, arguments).map_err(refused(call))?;
+            Ok(Answer {
                 question: asked.question.clone(),
                 ..debated
             })

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use riposte_eval::Stance;
-use riposte_serve::answers::{ClaimSide, SearchAnswer, SearchHit};
+use riposte_page::answer::{Answer, Image, Text};
+use riposte_serve::answers::{SearchAnswer, SearchHit};
 use riposte_serve::questions::{Filters, OnSide, Search};
 
-use super::answers::{about, picture_address, presence, side, understood};
+use super::answers::{picture_address, understood};
 use super::opened::OpenedPart;
-use crate::api::ask::{self, Answered};
+use crate::api::ask::Answered;
 use crate::collection::task::Task;
 use crate::debate::sheet::{DebateArgument, DebateSheet};
 use crate::runs::finished::MadeRun;
@@ -42,7 +43,7 @@ pub(super) fn found(
         approach: search.approach.clone().unwrap_or_else(|| "riposte".into()),
         understood: has_sides.then(|| understood(question)),
         results: results.into_iter().map(|(hit, _)| hit).collect(),
-        presence: answered.answer.presence.map(presence),
+        presence: answered.answer.presence,
         nothing_about_it: answered.answer.nothing_about_it,
     })
 }
@@ -51,14 +52,14 @@ pub(super) fn found(
 type Balanced = (SearchHit, Option<f64>);
 
 /// Images in the order of the run: the PRO list, then the CON list.
-fn images(answer: &ask::Answer, run: &ImageRun, collection: &str) -> Vec<Balanced> {
+fn images(answer: &Answer, run: &ImageRun, collection: &str) -> Vec<Balanced> {
     let sides = answer.sides.iter();
-    let sides = sides.map(|of| (Some(side(of.side)), of.images.as_deref()));
+    let sides = sides.map(|of| (Some(of.side), of.images.as_deref()));
     let undecided = answer
         .undecided
         .iter()
         .map(|of| (None, of.images.as_deref()));
-    let mut found: Vec<(&ask::Image, Option<ClaimSide>)> = Vec::new();
+    let mut found: Vec<(&Image, Option<Stance>)> = Vec::new();
     for (side, images) in sides.chain(undecided) {
         found.extend(images.unwrap_or_default().iter().map(|image| (image, side)));
     }
@@ -68,22 +69,22 @@ fn images(answer: &ask::Answer, run: &ImageRun, collection: &str) -> Vec<Balance
     let scores: HashMap<(Stance, &str), f64> = lines
         .filter_map(|line| Some(((line.stance, line.image.0.as_str()), line.score?)))
         .collect();
-    let hit = |(image, side): (&ask::Image, Option<ClaimSide>)| SearchHit {
+    let hit = |(image, side): (&Image, Option<Stance>)| SearchHit {
         rank: image.rank,
         id: image.id.clone(),
         score: *scores
             .get(&(image.list, image.id.as_str()))
             .unwrap_or(&image.score),
         side,
-        list: Some(super::answers::side(image.list)),
+        list: Some(image.list),
         text: image.words.clone(),
         place: image.place.clone(),
         url: image.page.clone(),
         picture: Some(picture_address(collection, &image.id)),
-        about: about(image.about),
+        about: image.about,
         ..SearchHit::default()
     };
-    let balance = |image: &ask::Image| Some(image.pro? - image.con?);
+    let balance = |image: &Image| Some(image.pro? - image.con?);
     let found = found.into_iter();
     found
         .map(|(image, side)| (hit((image, side)), balance(image)))
@@ -92,7 +93,7 @@ fn images(answer: &ask::Answer, run: &ImageRun, collection: &str) -> Vec<Balance
 
 /// Texts in the order of the run. Of arguments, the sheet has the sides of the first ones.
 fn texts_with_stances(
-    texts: Vec<ask::Text>,
+    texts: Vec<Text>,
     sheet: Option<&DebateSheet>,
     part: &OpenedPart,
 ) -> Result<Vec<Balanced>> {
@@ -111,7 +112,7 @@ fn texts_with_stances(
         let hit = SearchHit {
             rank: text.rank,
             score: text.score,
-            side: on_sheet.and_then(|of| of.side).map(side),
+            side: on_sheet.and_then(|of| of.side),
             title: title.cloned(),
             text: on_sheet.map_or(text.text, |of| of.quote.clone()),
             source: source.filter(|_| is_argument).cloned(),
@@ -119,7 +120,7 @@ fn texts_with_stances(
             repeats: on_sheet.map_or_else(Vec::new, |of| {
                 of.repeats.iter().map(|id| id.0.clone()).collect()
             }),
-            about: about(text.about),
+            about: text.about,
             id: text.id,
             ..SearchHit::default()
         };
@@ -132,8 +133,8 @@ fn texts_with_stances(
 fn is_wanted(hit: &SearchHit, balance: Option<f64>, filters: &Filters) -> bool {
     let on_side = match filters.side {
         None => true,
-        Some(OnSide::Pro) => hit.side == Some(ClaimSide::Pro),
-        Some(OnSide::Con) => hit.side == Some(ClaimSide::Con),
+        Some(OnSide::Pro) => hit.side == Some(Stance::Pro),
+        Some(OnSide::Con) => hit.side == Some(Stance::Con),
         Some(OnSide::Undecided) => hit.side.is_none(),
     };
     let takes_a_side = |least| balance.is_some_and(|balance: f64| balance.abs() >= least);

@@ -63,11 +63,12 @@ const NETWORK: [&str; 6] = [
 ];
 
 /// The crates that `score/` may use, because it only computes.
-const PURE: [&str; 9] = [
+const PURE: [&str; 10] = [
     "anyhow",
     "rayon",
     "riposte_claims",
     "riposte_eval",
+    "riposte_page",
     "serde",
     "serde_json",
     "strsim",
@@ -76,7 +77,7 @@ const PURE: [&str; 9] = [
 ];
 
 /// The crates in `crates/`, with all that each depends on: no database, no index, no command line, and no network but that of the server.
-const CRATES: [(&str, &[&str]); 5] = [
+const CRATES: [(&str, &[&str]); 6] = [
     (
         "riposte-candle",
         &[
@@ -124,6 +125,10 @@ const CRATES: [(&str, &[&str]); 5] = [
         ],
     ),
     (
+        "riposte-page",
+        &["askama", "riposte-eval", "serde", "serde_json", "utoipa"],
+    ),
+    (
         "riposte-serve",
         &[
             "askama",
@@ -135,6 +140,7 @@ const CRATES: [(&str, &[&str]); 5] = [
             "hyper-util",
             "lru",
             "riposte-eval",
+            "riposte-page",
             "rmcp",
             "serde",
             "serde_json",
@@ -148,7 +154,7 @@ const CRATES: [(&str, &[&str]); 5] = [
 ];
 
 /// The crates that open no file: their callers do.
-const WITHOUT_FILES: [&str; 2] = ["riposte-claims", "riposte-eval"];
+const WITHOUT_FILES: [&str; 3] = ["riposte-claims", "riposte-eval", "riposte-page"];
 
 /// The dependencies that `riposte-eval` has for its program alone.
 const OF_PROGRAM: [&str; 3] = ["anyhow", "clap", "flate2"];

@@ -84,7 +84,7 @@ fn belongs(name: &str, file: &str) -> bool {
     match name {
         "riposte-ir" => !is_picture && !NOT_PUBLISHED.contains(&top(file)),
         // the settings of its templates
-        "riposte-serve" if file == "askama.toml" => true,
+        "riposte-page" | "riposte-serve" if file == "askama.toml" => true,
         _ => OF_CRATES.contains(&top(file)),
     }
 }

@@ -149,7 +149,7 @@ fn a_report_leads_from_the_topics_to_an_image_and_its_explanation() {
         .find(|e| e["topic"] == "3" && e["image"] == image.as_str())
         .unwrap();
     let shown: Vec<(String, String)> = page.js(
-        "[...document.querySelectorAll('dialog[open] .tree > .row:first-child b')].map(e => [e.textContent, e.nextElementSibling.textContent])",
+        "[...document.querySelectorAll('dialog[open] .tree > li:first-child b')].map(e => [e.textContent, e.nextElementSibling.textContent])",
     );
     let mut expected = Vec::new();
     flatten(&explained["pro"], &mut expected);
@@ -538,7 +538,7 @@ fn a_report_of_texts_shows_words_stances_and_grades() {
     assert_eq!(page.visible(&format!("{first} .tree")), 1);
     let score: f64 = of_topic[0][4].parse().unwrap();
     assert_eq!(
-        page.text(&format!("{first} .tree > .row i")),
+        page.text(&format!("{first} .tree > li i")),
         format!("{score:.4}")
     );
     page.keys(&["j", "j", "k"]);

@@ -2,25 +2,16 @@
 //!
 //! Scores and probabilities are written with as many digits as tell one number from the next, so a client reads exactly the number that was ranked by.
 
-mod debated;
-
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::questions::DocumentKind;
-pub use debated::{Debated, ListedImage, ListedText, QuotedArgument, SideOfDebate, Undecided};
-
-/// A side towards the claim of a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Side)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum ClaimSide {
-    /// For the claim.
-    Pro,
-    /// Against it.
-    Con,
-}
+pub use riposte_eval::Stance;
+pub use riposte_page::answer::{
+    About, Answer, Argument, Image, QuestionPolarity, Side, SideSchema, Text, Undecided, Understood,
+};
+pub use riposte_page::presence::{Basis, Presence};
 
 /// A collection that can be asked.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -98,29 +89,6 @@ pub struct SearchAnswer {
     pub nothing_about_it: bool,
 }
 
-/// What a question was understood as.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct Understood {
-    /// What "yes" says; empty for an open question.
-    pub claim: String,
-    /// What "no" says; empty for an open question.
-    pub counter_claim: String,
-    /// Whether the question is for the claim's subject or against it: "Should zoos be banned?" is against zoos.
-    pub polarity: Polarity,
-}
-
-/// Whether a question is for its subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Polarity {
-    /// "Should zoos be kept?"
-    Positive,
-    /// "Should zoos be banned?"
-    Negative,
-    /// An open question, or one without a side.
-    Open,
-}
-
 /// A result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 #[schema(as = Hit)]
@@ -133,10 +101,12 @@ pub struct SearchHit {
     pub score: f64,
     /// The side that it is listed on; `None` if it takes no clear side or there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub side: Option<ClaimSide>,
+    #[schema(value_type = Option<SideSchema>)]
+    pub side: Option<Stance>,
     /// The list of the run that an image is in, with its rank there. Most images are listed on their side, but not all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub list: Option<ClaimSide>,
+    #[schema(value_type = Option<SideSchema>)]
+    pub list: Option<Stance>,
     /// The stance towards the claim, if it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stance: Option<StanceProbabilities>,
@@ -178,38 +148,6 @@ pub struct StanceProbabilities {
     pub con: f64,
     /// It takes no side.
     pub neither: f64,
-}
-
-/// How likely it is that a document is about the question.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub struct About {
-    /// The probability; `None` if it was not judged.
-    #[serde(rename = "about")]
-    pub probability: Option<f64>,
-    /// Whether the document is padding: one at the end of its list that is less likely to be about the question.
-    #[serde(rename = "padding")]
-    pub is_padding: bool,
-}
-
-/// Whether anything in a collection is about a question.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
-pub struct Presence {
-    /// The probability of the likeliest document.
-    pub about: f64,
-    /// If `about` is below this, no document counts as being about the question.
-    pub least: f64,
-    /// What it was judged by.
-    pub by: Basis,
-}
-
-/// What a presence was judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// Vectors of sentences.
-    Sentences,
-    /// Words that question and document share, which is less reliable.
-    Words,
 }
 
 /// A result of a search by words alone.

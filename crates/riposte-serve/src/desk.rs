@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::answers::{
-    CollectionInfo, Debated, DocumentAnswer, EncodedPicture, Explained, Health, Quality, Reply,
+    Answer, CollectionInfo, DocumentAnswer, EncodedPicture, Explained, Health, Quality, Reply,
     SearchAnswer, StanceAnswer, WordHit,
 };
 use crate::questions::{
@@ -87,7 +87,7 @@ pub trait Desk: Send + Sync + 'static {
     ///
     /// # Errors
     /// There is no such collection, or the question cannot be answered.
-    fn debate(&self, debate: &DebateQuestion, call: &Call) -> Result<Debated, Refusal>;
+    fn debate(&self, debate: &DebateQuestion, call: &Call) -> Result<Answer, Refusal>;
 
     /// The report of the same answer: one HTML page that needs no other file, as `riposte ask -o` writes it.
     ///

@@ -47,9 +47,6 @@ pub const TOKEN_BYTES: std::ops::RangeInclusive<usize> = 16..=256;
 /// A longer page helps nobody. `/api/search` has more.
 pub const MAX_SHOWN: usize = 500;
 
-/// An explanation has about ten levels. Each is a few calls on the stack.
-pub const MAX_TREE_DEPTH: usize = 40;
-
 /// Of the 700 MB that the whole process may take, most belongs to models.
 pub const MAX_ANSWERS_BYTES: usize = 256 << 20;
 

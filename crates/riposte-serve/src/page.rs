@@ -5,7 +5,6 @@
 
 mod answer;
 mod assets;
-mod escape;
 mod first;
 mod frame;
 mod head;
@@ -13,7 +12,6 @@ mod items;
 mod links;
 mod refused;
 mod single;
-mod tree;
 mod words;
 
 pub(crate) use assets::Asset;

@@ -1,23 +1,22 @@
 //! The debate sheet of a topic: arguments for and against the claim, and the images that illustrate them.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use riposte_claims::claims;
 use riposte_eval::topic::Topic;
 use riposte_eval::{DocId, Stance, TopicId};
+use riposte_page::answer::{About, Image};
+use riposte_page::presence::Presence;
+use riposte_page::words::{three_decimals, unquoted};
+use riposte_page::{DebateView, Links, MarkedSpan, Picture};
 
 use super::super::ReportForm;
-use super::super::words::{Marker, difference, ordinal, shortened, three_decimals, unquoted};
 use super::topic::PageBuilder;
-use super::view::{
-    ArgumentView, Card, DebateSide, DebateView, IllustrationView, LikeView, class, divide,
-};
-use crate::debate::LISTS;
-use crate::debate::sheet::{DebateArgument, DebateImage, DebateSheet, ILLUSTRATES, Illustration};
-use crate::score::presence::{Presence, nothing, padding};
-
-/// The maximum number of characters of a quotation below an image.
-const WORDS: usize = 140;
+use super::view::{LikeView, SheetView, class};
+use crate::answer::marker::Marker;
+use crate::answer::question;
+use crate::debate::sheet::{DebateImage, DebateSheet, ILLUSTRATES};
+use crate::score::stance::probability;
 
 /// The debate sheet of a topic, if the run has one. `shown` are the arguments that the topic's page shows. `page` has the images of the topic; `None`
 /// for a run of arguments.
@@ -28,7 +27,7 @@ pub(crate) fn sheet(
     shown: &BTreeSet<&DocId>,
     page: Option<&PageBuilder>,
     marker: &mut Marker,
-) -> Option<DebateView> {
+) -> Option<SheetView> {
     let sheet = sheets.iter().find(|sheet| sheet.topic == topic.id)?;
     let mut facts = vec![format!(
         "chosen from the first {} arguments about it",
@@ -38,64 +37,61 @@ pub(crate) fn sheet(
         facts.push(format!("{} of them are undecided", sheet.undecided));
     }
     facts.push("stance: P(pro) − P(con)".into());
-    let (claim, counter_claim) = claims(&topic.title);
-    let claims = [claim, counter_claim, String::new()];
-    let sides = LISTS.into_iter().zip(claims).map(|(side, claim)| {
-        let padding = padding(sheet.arguments_of(side).map(|argument| argument.about));
-        let arguments = (1..).zip(sheet.arguments_of(side));
-        let arguments = arguments.map(|(number, argument)| {
-            let id = &argument.argument;
-            ArgumentView {
-                anchor: argument_anchor(form, &topic.id, id),
-                number,
-                begins_padding: Some(number) == padding.map(|place| place + 1),
-                id: id.0.clone(),
-                href: shown.contains(id).then(|| form.document(&topic.id, &id.0)),
-                conclusion: argument.conclusion.clone(),
-                quote: marker.mark(&argument.quote),
-                facts: argument_facts(argument),
-                images: page.map_or_else(Vec::new, |page| page.illustrations(sheet, id, marker)),
-            }
-        });
-        DebateSide {
-            title: match side {
-                Some(Stance::Pro) => "For",
-                Some(Stance::Con) => "Against",
-                None => "Undecided",
-            },
-            class: side.map_or("undecided", class),
-            claim,
-            arguments: arguments.collect(),
-            others: page.map_or_else(Vec::new, |page| page.other_images(sheet, side)),
-        }
-    });
+    let images = |side| page.map(|page| page.images_of(sheet, side));
+    let answer = question::of_sheet(&topic.title, sheet, images);
+    let links = SheetLinks {
+        topic: &topic.id,
+        form,
+        shown,
+        page,
+        marker: RefCell::new(marker),
+    };
     let of_images = page.and_then(PageBuilder::presence);
     let presence = Presence::together(of_images.into_iter().chain(sheet.presence));
     let presence = presence.filter(Presence::is_nothing);
-    let is_shown = |side: &DebateSide| {
-        side.class != "undecided" || !side.arguments.is_empty() || !side.others.is_empty()
-    };
-    let sides = sides.filter(is_shown).collect();
-    Some(DebateView {
-        nothing: presence.map(|presence| nothing(&presence)),
+    Some(SheetView {
+        nothing: presence.map(|presence| presence.nothing()),
         facts,
         has_images: page.is_some(),
-        sides,
+        sides: DebateView::of(&answer, &links).with_print_title(&topic.title),
     })
 }
 
-/// An argument's rank, its stance, and the number of near-duplicates, in words.
-fn argument_facts(argument: &DebateArgument) -> Vec<String> {
-    let mut facts = vec![
-        format!("{} by relevance", ordinal(argument.rank)),
-        format!("stance {}", difference(argument.stance)),
-    ];
-    match argument.repeats.len() {
-        0 => {}
-        1 => facts.push("nearly the same as another one".into()),
-        more => facts.push(format!("nearly the same as {more} others")),
+/// Where a report has the documents of a sheet.
+struct SheetLinks<'a, 'p> {
+    topic: &'a TopicId,
+    form: ReportForm,
+    /// The arguments that the topic's page shows.
+    shown: &'a BTreeSet<&'a DocId>,
+    page: Option<&'a PageBuilder<'p>>,
+    marker: RefCell<&'a mut Marker>,
+}
+
+impl Links for SheetLinks<'_, '_> {
+    fn document(&self, id: &str) -> Option<String> {
+        let id = DocId(id.to_owned());
+        let image = self.page.filter(|page| !page.lines(&id).is_empty());
+        match image {
+            Some(page) => Some(page.address(&id)),
+            None => {
+                let is_shown = self.shown.contains(&id);
+                is_shown.then(|| self.form.document(self.topic, &id.0))
+            }
+        }
     }
-    facts
+
+    fn picture(&self, image: &Image) -> Option<Picture> {
+        self.page?.shown_picture(&DocId(image.id.clone()))
+    }
+
+    fn anchor(&self, id: &str) -> Option<String> {
+        let id = DocId(id.to_owned());
+        Some(argument_anchor(self.form, self.topic, &id))
+    }
+
+    fn marked(&self, text: &str) -> Vec<MarkedSpan> {
+        self.marker.borrow_mut().mark(text)
+    }
 }
 
 fn argument_anchor(form: ReportForm, topic: &TopicId, id: &DocId) -> String {
@@ -103,62 +99,47 @@ fn argument_anchor(form: ReportForm, topic: &TopicId, id: &DocId) -> String {
 }
 
 impl PageBuilder<'_> {
-    pub(super) fn debate(&self, marker: &mut Marker) -> Option<DebateView> {
+    pub(super) fn debate(&self, marker: &mut Marker) -> Option<SheetView> {
         let (run, form, topic) = (self.sources.run, self.sources.place.form, &self.plan.topic);
-        sheet(
-            &run.debate,
-            topic,
-            form,
-            &BTreeSet::new(),
-            Some(self),
-            marker,
-        )
+        let shown = BTreeSet::new();
+        sheet(&run.debate, topic, form, &shown, Some(self), marker)
     }
 
-    /// The images that illustrate an argument.
-    fn illustrations(
-        &self,
-        sheet: &DebateSheet,
-        argument: &DocId,
-        marker: &mut Marker,
-    ) -> Vec<IllustrationView> {
-        let images = sheet.illustrations(argument).into_iter();
-        let images = images.filter(|(image, _)| !self.lines(&image.image).is_empty());
-        let views = images.map(|(image, like)| IllustrationView {
-            card: self.debate_card(image),
-            words: marker.mark(&shortened(unquoted(&like.words), WORDS)),
-            place: like.place.clone(),
-            likeness: three_decimals(like.likeness),
-        });
-        views.collect()
-    }
-
-    fn debate_card(&self, image: &DebateImage) -> Card {
-        Card {
-            href: self.address(&image.image),
-            ..self.card(&image.image, format!("{} {}", image.list, image.rank))
-        }
-    }
-
-    fn other_images(&self, sheet: &DebateSheet, side: Option<Stance>) -> Vec<Card> {
+    /// The images of a side, or the undecided ones, once each.
+    fn images_of(&self, sheet: &DebateSheet, side: Option<Stance>) -> Vec<Image> {
         let images = sheet.images.iter();
-        let others = images.filter(|image| {
-            let like = image.like.as_ref();
-            let is_used = like.is_some_and(Illustration::illustrates);
-            image.side == side && !is_used && !self.lines(&image.image).is_empty()
-        });
+        let images =
+            images.filter(|image| image.side == side && !self.lines(&image.image).is_empty());
         let mut seen = BTreeSet::new();
-        let others = others.filter(|image| seen.insert(&image.image));
-        let mut others: Vec<(&DebateImage, f64)> =
-            others.map(|image| (image, self.score(image))).collect();
-        others.sort_by(|(a, score), (b, other)| {
-            let by_score = other.total_cmp(score);
-            by_score.then_with(|| a.image.cmp(&b.image))
-        });
-        let cards = others.into_iter().map(|(image, _)| self.debate_card(image));
-        let mut cards: Vec<Card> = cards.collect();
-        divide(&mut cards);
-        cards
+        let images = images.filter(|image| seen.insert(&image.image));
+        let mut images: Vec<Image> = images.map(|image| self.sheet_image(image)).collect();
+        images.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        images
+    }
+
+    fn sheet_image(&self, of: &DebateImage) -> Image {
+        let explained = self.plan.explained.get(&of.image);
+        let [pro, con] = Stance::BOTH.map(|stance| probability(explained?, stance));
+        let like = of.like.as_ref().filter(|like| like.illustrates());
+        Image {
+            list: of.list,
+            rank: of.rank,
+            id: of.image.0.clone(),
+            score: self.score(of),
+            pro,
+            con,
+            words: like.map_or_else(String::new, |like| unquoted(&like.words).to_owned()),
+            place: like.map(|like| like.place.clone()),
+            file: None,
+            picture: None,
+            page: None,
+            argument: like.map(|like| like.argument.0.clone()),
+            likeness: like.map(|like| like.likeness),
+            about: About {
+                probability: explained.and_then(|of| Some(of.about.as_ref()?.value())),
+                ..About::default()
+            },
+        }
     }
 
     /// The score of an image on the side that it takes, as `riposte ask` orders images. One whose scores were not explained has that of its list.

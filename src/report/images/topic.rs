@@ -6,22 +6,23 @@ use anyhow::Result;
 use riposte_eval::qrels::ImageGrades;
 use riposte_eval::run::ImageRunLine;
 use riposte_eval::{DocId, Explanation, Stance};
+use riposte_page::presence::Presence;
+use riposte_page::words::{number, shortened, three_decimals};
+use riposte_page::{ExplanationRow, Picture, StanceBar, WebAddress};
 
 use super::super::chart::{PlottedCandidate, Scatter};
 use super::super::pictures::{PictureSource, ReportPictures, Size};
-use super::super::tree::{ExplanationRow, Gauge};
-use super::super::words::{
-    Marker, difference, number, ordinal, shortened, three_decimals, web_address,
-};
+use super::super::words::{difference, ordinal};
 use super::super::{Body, RankChange, TopicReport, reason};
 use super::view::{
-    Card, ImageGradeView, ImageListView, ImageView, ImagesTopic, LINES, NOT_LISTED, Thumbnail,
-    blocks_of, class, divide, facts, gauge, page_view,
+    Card, Gauge, ImageGradeView, ImageListView, ImageView, ImagesTopic, LINES, NOT_LISTED,
+    Thumbnail, blocks_of, class, divide, facts, gauge, page_view,
 };
 use super::{CandidateRanks, ImageReportData, LOOK_ALIKES, LookAlike, LookAlikes, TopicPlan};
+use crate::answer::marker::Marker;
 use crate::evidence::ocr::OcrLine;
 use crate::evidence::{Evidence, PageEvidence};
-use crate::score::presence::{Presence, nothing};
+use crate::score::presence::presence_of;
 use crate::score::relevance;
 use crate::score::stance::probability;
 use crate::topic::question::{self, TopicParts};
@@ -106,7 +107,7 @@ impl<'a> PageBuilder<'a> {
     /// Whether any image is about the topic; `None` if that was not judged.
     pub(super) fn presence(&self) -> Option<Presence> {
         let explained = self.plan.explained.values();
-        Presence::of(explained.filter_map(|image| image.about.as_ref()))
+        presence_of(explained.filter_map(|image| image.about.as_ref()))
     }
 
     /// Says that nothing is about the topic, if neither the images nor the arguments of a debate sheet are.
@@ -115,7 +116,7 @@ impl<'a> PageBuilder<'a> {
         let sheet = sheets.find(|sheet| sheet.topic == self.plan.topic.id);
         let of_sheet = sheet.and_then(|sheet| sheet.presence);
         let presence = Presence::together(self.presence().into_iter().chain(of_sheet))?;
-        presence.is_nothing().then(|| nothing(&presence))
+        presence.is_nothing().then(|| presence.nothing())
     }
 
     fn grades(&self) -> Option<&'a BTreeMap<DocId, ImageGrades>> {
@@ -189,6 +190,15 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
+    pub(super) fn shown_picture(&self, id: &DocId) -> Option<Picture> {
+        let source = self.picture(id, Size::Card)?;
+        Some(Picture {
+            address: source.address,
+            size: Some((source.width, source.height)),
+            alt: self.alt(id),
+        })
+    }
+
     fn listed(&self, line: &ImageRunLine) -> Card {
         Card {
             twins: self.left_out(&line.image),
@@ -260,11 +270,11 @@ impl<'a> PageBuilder<'a> {
         Some(ImageGradeView { class, text })
     }
 
-    /// P(pro) and P(con), if the explanation has them.
-    fn lean(&self, id: &DocId) -> Option<[f64; 2]> {
+    /// The bar of P(pro) and P(con), if the explanation has them.
+    fn lean(&self, id: &DocId) -> Option<StanceBar> {
         let explained = self.plan.explained.get(id)?;
         let [pro, con] = Stance::BOTH.map(|stance| probability(explained, stance));
-        Some([pro?, con?])
+        Some(StanceBar::of(pro?, con?))
     }
 
     /// The position of an image that is not in this list.
@@ -396,7 +406,7 @@ impl<'a> PageBuilder<'a> {
             copies: views(copies),
             look_alikes: views(others),
             facts: evidence.map(facts).unwrap_or_default(),
-            link: web_address(url),
+            link: WebAddress::of(url).and_then(|of| of.link),
             url: shortened(url, 300),
         }
     }

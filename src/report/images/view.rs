@@ -1,12 +1,13 @@
 //! The data of the templates for an image topic.
 
 use riposte_eval::{Explanation, Stance};
+use riposte_page::words::{shortened, three_decimals};
+use riposte_page::{DebateView, ExplanationRow, MarkedSpan, StanceBar, WebAddress};
 
 use super::super::RankChange;
 use super::super::chart::Scatter;
 use super::super::pictures::PictureSource;
-use super::super::tree::{ExplanationRow, Gauge};
-use super::super::words::{MarkedSpan, Marker, shortened, three_decimals, web_address};
+use crate::answer::marker::Marker;
 use crate::evidence::ocr::{self, OcrLine};
 use crate::evidence::picture::PictureStatistics;
 use crate::evidence::{Evidence, PageEvidence};
@@ -46,6 +47,16 @@ pub(crate) struct ImageListView {
     pub dropped: Vec<Card>,
 }
 
+/// A probability or share, with a bar.
+pub(crate) struct Gauge {
+    pub name: String,
+    /// The meaning of the name, for readers; empty if the name says it.
+    pub note: &'static str,
+    pub value: String,
+    pub width: String,
+    pub class: &'static str,
+}
+
 /// An image in a list.
 pub(crate) struct Card {
     pub href: String,
@@ -55,8 +66,7 @@ pub(crate) struct Card {
     pub source: Option<PictureSource>,
     pub score: Option<String>,
     pub grade: Option<ImageGradeView>,
-    /// P(pro) and P(con).
-    pub lean: Option<[f64; 2]>,
+    pub lean: Option<StanceBar>,
     /// The probability that it is about the topic.
     pub about: Option<f64>,
     /// Whether it is the first of its list that is less likely to be about the topic.
@@ -161,55 +171,14 @@ pub(crate) struct LookAlikeView {
 }
 
 /// The content of a debate sheet.
-pub(crate) struct DebateView {
+pub(crate) struct SheetView {
     /// Says that no argument is about the topic, if that is so.
     pub nothing: Option<String>,
     /// How the arguments were chosen, in words.
     pub facts: Vec<String>,
     /// Whether the sheet also shows images. A run of arguments has none.
     pub has_images: bool,
-    /// For the claim, against it and, if there is something, what is undecided.
-    pub sides: Vec<DebateSide>,
-}
-
-/// A side of a debate, which is printed on a separate sheet.
-pub(crate) struct DebateSide {
-    pub title: &'static str,
-    /// Its CSS class: "pro", "con" or "undecided".
-    pub class: &'static str,
-    /// The claim, or the one against it; empty for an open question, and for what is undecided.
-    pub claim: String,
-    pub arguments: Vec<ArgumentView>,
-    /// The images of this side that illustrate none of the arguments.
-    pub others: Vec<Card>,
-}
-
-/// An argument of a debate.
-pub(crate) struct ArgumentView {
-    /// The fragment of its address, without `#`.
-    pub anchor: String,
-    /// Its place on its side, from 1.
-    pub number: usize,
-    /// Whether it is the first of its side that is less likely to be about the topic.
-    pub begins_padding: bool,
-    pub id: String,
-    /// Its address in the ranking, if that shows it.
-    pub href: Option<String>,
-    /// The conclusion of the argument; empty if it has none.
-    pub conclusion: String,
-    pub quote: Vec<MarkedSpan>,
-    /// Its rank, its stance, and the number of near-duplicates, in words.
-    pub facts: Vec<String>,
-    pub images: Vec<IllustrationView>,
-}
-
-/// An image below an argument.
-pub(crate) struct IllustrationView {
-    pub card: Card,
-    pub words: Vec<MarkedSpan>,
-    /// The place of the words.
-    pub place: String,
-    pub likeness: String,
+    pub sides: DebateView,
 }
 
 /// The argument that an image is most like.
@@ -325,7 +294,7 @@ pub(super) fn page_view(page: &PageEvidence, marker: &mut Marker) -> PageView {
         .filter(|(_, text)| !text.trim().is_empty());
     PageView {
         title: marker.mark(&shortened(title, 240)),
-        link: web_address(&page.url),
+        link: WebAddress::of(&page.url).and_then(|of| of.link),
         url: shortened(&page.url, 300),
         parts: parts
             .map(|(name, text)| (name, marker.mark(&shortened(text, TEXT))))

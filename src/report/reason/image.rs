@@ -2,8 +2,9 @@
 
 use riposte_eval::explained::ExplainedImage;
 use riposte_eval::{Explanation, NumberId, Stance};
+use riposte_page::words::three_decimals;
 
-use super::super::words::{joined, ordinal, three_decimals};
+use super::super::words::{joined, ordinal};
 use crate::images::opinions::LIKELIEST_STANCE;
 use crate::images::texts::ON_TOPIC;
 use crate::recipes::channels::SignalKey;

@@ -234,9 +234,9 @@ fn answers(doors: &Doors, question: &str) -> Value {
     let (_, report) = utf8(doors.get("/report", question, "&number=10"));
     let terminal = stdout(&succeed(&mut doors.ask(question, &[])));
     let sections = [
-        "class=\"sheet pro\"",
-        "class=\"sheet con\"",
-        "class=\"sheet undecided\"",
+        "class=\"side pro\"",
+        "class=\"side con\"",
+        "class=\"side undecided\"",
     ];
     let (_, saved) = report.split_once("data-view=\"debate\"").unwrap();
     let saved = saved.split("</article>").next().unwrap();
@@ -248,15 +248,7 @@ fn answers(doors: &Doors, question: &str) -> Value {
         ),
         ("sheet", &*sheet, sections),
         ("saved report", saved, sections),
-        (
-            "page",
-            &*page,
-            [
-                "class=\"side pro\"",
-                "class=\"side con\"",
-                "class=\"side undecided\"",
-            ],
-        ),
+        ("page", &*page, sections),
     ] {
         let shown = Shown {
             door,

@@ -119,7 +119,7 @@ fn a_collection_that_attacks_the_page_runs_nothing() {
         page.wait("document.querySelector('h1')");
         assert!(page.js::<bool>("window.pwned === undefined"), "{path}");
         texts.push_str(&page.text("body"));
-        let html: String = page.js("document.body.textContent");
+        let html: String = page.js("document.body.innerHTML");
         assert_isolated(&html);
         if !path.starts_with("/document") && !path.starts_with("/why") {
             // the reasons, and the pages of documents

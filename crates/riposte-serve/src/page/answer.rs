@@ -1,16 +1,14 @@
 //! The answer to a question: the sides of a debate, a ranking, or the first results by words.
 
 use askama::Template;
+use riposte_page::words::shortened;
+use riposte_page::{CLAIM, DebateView, ResultItem, divided};
 
 use super::frame::{PageFrame, chosen};
-use super::head::{AnswerHead, CLAIM, ExportLink, fields, has_sides, kept, name};
-use super::items::{ResultItem, divided};
+use super::head::{AnswerHead, ExportLink, fields, has_sides, kept, name};
+use super::items;
 use super::links;
-use super::words::shortened;
-use crate::answers::{
-    ClaimSide, CollectionInfo, Debated, ListedImage, ListedText, QuotedArgument, SearchAnswer,
-    WordHit,
-};
+use crate::answers::{CollectionInfo, SearchAnswer, Stance, WordHit};
 use crate::desk::{Call, Desk};
 use crate::limits::MAX_SHOWN;
 use crate::questions::{
@@ -29,23 +27,11 @@ const HITS: usize = 20;
 struct DebatePage {
     frame: PageFrame,
     head: AnswerHead,
-    sides: Vec<SideView>,
+    sides: DebateView,
     objects: Option<[String; 2]>,
     /// `None` if the answer has sides.
     texts: Option<Vec<ResultItem>>,
     kept: Vec<ExportLink>,
-}
-
-#[derive(Default)]
-struct SideView {
-    class: &'static str,
-    title: &'static str,
-    says: String,
-    /// `None` if the collection has none.
-    arguments: Option<Vec<ResultItem>>,
-    images: Option<Vec<ResultItem>>,
-    /// The number of arguments that are not listed.
-    more: usize,
 }
 
 /// The ranking of one kind of documents.
@@ -142,86 +128,17 @@ fn debate(asking: Asking) -> Result<String, Refusal> {
     let shown = DebatePage {
         frame: asking.frame,
         head,
-        sides: sides(&page, &debated),
-        texts: debated.texts.as_ref().map(|texts| list_texts(&page, texts)),
+        sides: DebateView::of(&debated, &page),
+        texts: debated.texts.as_ref().map(|texts| {
+            let items = texts.iter().map(|text| ResultItem::text(&page, text));
+            divided(items.collect(), texts.iter().map(|text| &text.about))
+        }),
         objects: debated
             .objects
             .map(|objects| objects.map(|object| shortened(&object, CLAIM))),
         kept: kept(&page, collection),
     };
     shown.render().map_err(failed)
-}
-
-fn sides(page: &BrowserRequest, debated: &Debated) -> Vec<SideView> {
-    let sides = debated.sides.iter().map(|side| {
-        let (class, title, answer) = match side.side {
-            ClaimSide::Pro => ("pro", "For", "yes"),
-            ClaimSide::Con => ("con", "Against", "no"),
-        };
-        let says = match side.claim.as_str() {
-            "" => String::new(),
-            claim => format!("{answer}, {}", shortened(claim, CLAIM)),
-        };
-        SideView {
-            class,
-            title,
-            says,
-            ..SideView::of(page, side.arguments.as_deref(), side.images.as_deref())
-        }
-    });
-    let undecided = debated.undecided.iter().map(|of| SideView {
-        class: "undecided",
-        title: "Undecided",
-        says: "what takes no clear side".to_owned(),
-        more: of.more_arguments.unwrap_or_default(),
-        ..SideView::of(page, of.arguments.as_deref(), of.images.as_deref())
-    });
-    sides.chain(undecided.filter(|of| !of.is_empty())).collect()
-}
-
-impl SideView {
-    fn of(
-        page: &BrowserRequest,
-        arguments: Option<&[QuotedArgument]>,
-        images: Option<&[ListedImage]>,
-    ) -> SideView {
-        let beside = arguments.unwrap_or_default();
-        SideView {
-            arguments: arguments.map(|arguments| list_arguments(page, arguments)),
-            images: images.map(|images| list_images(page, images, beside)),
-            ..SideView::default()
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        let mut lists = [&self.arguments, &self.images].into_iter().flatten();
-        self.more == 0 && lists.all(Vec::is_empty)
-    }
-}
-
-fn list_arguments(page: &BrowserRequest, arguments: &[QuotedArgument]) -> Vec<ResultItem> {
-    let items = (1..).zip(arguments);
-    let items = items.map(|(number, argument)| ResultItem::argument(page, number, argument));
-    divided(
-        items.collect(),
-        arguments.iter().map(|argument| &argument.about),
-    )
-}
-
-fn list_images(
-    page: &BrowserRequest,
-    images: &[ListedImage],
-    arguments: &[QuotedArgument],
-) -> Vec<ResultItem> {
-    let items = images
-        .iter()
-        .map(|image| ResultItem::image(page, image, arguments));
-    divided(items.collect(), images.iter().map(|image| &image.about))
-}
-
-fn list_texts(page: &BrowserRequest, texts: &[ListedText]) -> Vec<ResultItem> {
-    let items = texts.iter().map(|text| ResultItem::text(page, text));
-    divided(items.collect(), texts.iter().map(|text| &text.about))
 }
 
 fn ranking(asking: Asking, kind: DocumentKind) -> Result<String, Refusal> {
@@ -250,7 +167,7 @@ fn ranking(asking: Asking, kind: DocumentKind) -> Result<String, Refusal> {
         let numbered = (items.len() + 1..).zip(list);
         let of_list = numbered.map(|(number, hit)| ResultItem {
             anchor: Some(anchor(number)),
-            ..ResultItem::hit(&page, kind, hit)
+            ..items::hit(&page, kind, hit)
         });
         let mut of_list = divided(of_list.collect(), list.iter().map(|hit| &hit.about));
         if let (Some(first), Some(hit)) = (of_list.first_mut(), list.first()) {
@@ -284,10 +201,10 @@ fn ranking(asking: Asking, kind: DocumentKind) -> Result<String, Refusal> {
 }
 
 /// The name of a list of a run.
-fn heading(list: ClaimSide) -> &'static str {
+fn heading(list: Stance) -> &'static str {
     match list {
-        ClaimSide::Pro => "The PRO list of the run",
-        ClaimSide::Con => "The CON list of the run",
+        Stance::Pro => "The PRO list of the run",
+        Stance::Con => "The CON list of the run",
     }
 }
 
@@ -358,7 +275,7 @@ fn words(asking: Asking) -> Result<String, Refusal> {
         head: AnswerHead::new(page, collection),
         read,
         items: items
-            .map(|(number, hit)| ResultItem::words(page, number, hit))
+            .map(|(number, hit)| items::words(page, number, hit))
             .collect(),
     };
     shown.render().map_err(failed)

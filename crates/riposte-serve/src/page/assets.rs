@@ -1,5 +1,7 @@
 //! The files of the page: style, script and icon. They are a part of the program.
 
+use std::sync::LazyLock;
+
 use hyper::body::Bytes;
 
 use crate::cache::Encoded;
@@ -9,53 +11,53 @@ pub(crate) struct Asset {
     stem: &'static str,
     ending: &'static str,
     content_type: &'static str,
-    bytes: &'static [u8],
+    bytes: Bytes,
 }
 
-pub(crate) static STYLE: Asset = Asset {
+pub(crate) static STYLE: LazyLock<Asset> = LazyLock::new(|| Asset {
     stem: "page",
     ending: "css",
     content_type: "text/css; charset=utf-8",
-    bytes: include_bytes!("files/page.css"),
-};
+    bytes: riposte_page::style(include_str!("files/page.css")).into(),
+});
 
-pub(crate) static SCRIPT: Asset = Asset {
+pub(crate) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| Asset {
     stem: "page",
     ending: "js",
     content_type: "text/javascript; charset=utf-8",
-    bytes: include_bytes!("files/page.js"),
-};
+    bytes: Bytes::from_static(include_bytes!("files/page.js")),
+});
 
-pub(crate) static ICON: Asset = Asset {
+pub(crate) static ICON: LazyLock<Asset> = LazyLock::new(|| Asset {
     stem: "icon",
     ending: "svg",
     content_type: "image/svg+xml",
-    bytes: include_bytes!("files/icon.svg"),
-};
+    bytes: Bytes::from_static(include_bytes!("files/icon.svg")),
+});
 
 impl Asset {
     /// The file of this name.
     pub(crate) fn find(name: &str) -> Option<&'static Asset> {
-        let all = [&STYLE, &SCRIPT, &ICON];
+        let all: [&'static Asset; 3] = [&STYLE, &SCRIPT, &ICON];
         all.into_iter().find(|asset| asset.name() == name)
     }
 
     /// The style sheet, if this is its path.
     pub(crate) fn style_at(path: &str) -> Option<&'static Asset> {
         let name = path.strip_prefix("/asset/")?;
-        (name == STYLE.name()).then_some(&STYLE)
+        (name == STYLE.name()).then(|| &*STYLE)
     }
 
     /// Its name has a hash of its bytes, so that browsers can keep it for as long as they like: another version has another name.
     pub(crate) fn name(&self) -> String {
         let Asset { stem, ending, .. } = self;
-        format!("{stem}-{:016x}.{ending}", fnv(self.bytes))
+        format!("{stem}-{:016x}.{ending}", fnv(&self.bytes))
     }
 
     pub(crate) fn encoded(&self) -> Encoded {
         Encoded {
             content_type: self.content_type,
-            bytes: Bytes::from_static(self.bytes),
+            bytes: self.bytes.clone(),
         }
     }
 }
@@ -81,7 +83,7 @@ mod tests {
     /// WCAG 2.2, AA: at least 4.5 between a text and its background, and 3 between the edge of a field and what is around it.
     #[test]
     fn texts_and_edges_can_be_seen_in_light_and_dark() {
-        let style = str::from_utf8(STYLE.bytes).unwrap();
+        let style = str::from_utf8(&STYLE.bytes).unwrap();
         for scheme in [0, 1] {
             let luminance = |name: &str| {
                 let (_, rest) = style.split_once(&format!("--{name}: light-dark(")).unwrap();

@@ -1,8 +1,11 @@
 //! What stands above the results of a question, and what can be done with them.
 
+use riposte_page::CLAIM;
+use riposte_page::words::shortened;
+
 use super::links;
-use super::words::{sentence, shortened};
-use crate::answers::{Basis, CollectionInfo, Polarity, Presence, SideOfDebate, Understood};
+use super::words::sentence;
+use crate::answers::{CollectionInfo, Presence, QuestionPolarity, Side, Understood};
 use crate::questions::{BrowserRequest, DocumentKind, Filters, OnSide, PageStage};
 
 /// What stands above the results.
@@ -44,9 +47,6 @@ pub(super) struct ExportLink {
     pub(super) file: Option<&'static str>,
 }
 
-/// The characters that are shown of a claim.
-pub(super) const CLAIM: usize = 300;
-
 /// The lines of a run: what `riposte` writes for a topic.
 const RUN_TEXTS: &str = "1000";
 const RUN_IMAGES: &str = "20";
@@ -80,16 +80,12 @@ impl AnswerHead {
     }
 
     pub(super) fn with_presence(self, is_nothing: bool, presence: Option<Presence>) -> AnswerHead {
-        let nothing = is_nothing.then(|| {
-            presence.map_or_else(String::new, |Presence { about, least, by }| {
-                let by = match by {
-                    Basis::Sentences => "judged by the vectors of sentences",
-                    Basis::Words => "judged by words only, which is less reliable",
-                };
-                format!("The likeliest result is about it with a probability of {about:.2}, below {least}, {by}.")
-            })
-        });
-        AnswerHead { nothing, ..self }
+        let alone = || "This collection seems to have nothing about it.".to_owned();
+        let said = || presence.map_or_else(alone, |presence| presence.nothing());
+        AnswerHead {
+            nothing: is_nothing.then(said),
+            ..self
+        }
     }
 
     pub(super) fn with_understood(
@@ -99,9 +95,9 @@ impl AnswerHead {
     ) -> AnswerHead {
         let understood = understood.map(|of| {
             let polarity = match of.polarity {
-                Polarity::Positive => "positive: the question is for its subject",
-                Polarity::Negative => "negative: the question is against its subject",
-                Polarity::Open => "open: the question takes no side",
+                QuestionPolarity::Positive => "positive: the question is for its subject",
+                QuestionPolarity::Negative => "negative: the question is against its subject",
+                QuestionPolarity::Open => "open: the question takes no side",
             };
             UnderstoodAs::new(page, [&of.claim, &of.counter_claim], polarity)
         });
@@ -109,7 +105,7 @@ impl AnswerHead {
     }
 
     /// Takes the claims of the sides as what the question was understood as, unless that is known.
-    pub(super) fn with_sides(self, page: &BrowserRequest, sides: &[SideOfDebate]) -> AnswerHead {
+    pub(super) fn with_sides(self, page: &BrowserRequest, sides: &[Side]) -> AnswerHead {
         match sides {
             [pro, con] if self.understood.is_none() => AnswerHead {
                 understood: Some(UnderstoodAs::new(page, [&pro.claim, &con.claim], "")),

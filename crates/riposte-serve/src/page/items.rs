@@ -1,296 +1,90 @@
-//! A result on the page, whatever it is.
+//! Results as items of lists.
 
+use riposte_page::words::{shortened, three_decimals};
+use riposte_page::{Links, Picture, ResultItem, StanceBar};
 use serde_json::Value;
 
-use super::links::{self, WebAddress};
-use super::words::{shortened, three_decimals};
-use crate::answers::{
-    About, ClaimSide, ListedImage, ListedText, QuotedArgument, SearchHit, WordHit,
-};
+use super::links;
+use crate::answers::{Image, SearchHit, Stance, WordHit};
 use crate::questions::{BrowserRequest, DocumentKind};
 
-/// A result.
-#[derive(Debug, Default)]
-pub(super) struct ResultItem {
-    /// Its place: "1", "PRO 3".
-    pub(super) label: String,
-    /// The class of its side: "pro", "con" or "none".
-    pub(super) class: &'static str,
-    /// Its stance in a word, where the heading does not tell it.
-    pub(super) stance: Option<String>,
-    pub(super) id: String,
-    /// The page of the document.
-    pub(super) href: String,
-    pub(super) score: String,
-    pub(super) title: String,
-    pub(super) text: String,
-    /// Where the words are.
-    pub(super) place: Option<String>,
-    pub(super) source: Option<String>,
-    pub(super) url: Option<WebAddress>,
-    pub(super) picture: Option<String>,
-    pub(super) lean: Option<StanceBar>,
-    /// The number of the argument on this side that an image illustrates.
-    pub(super) illustrates: Option<usize>,
-    pub(super) repeats: Vec<(String, String)>,
-    /// The page that explains it; `None` if no model has read it.
-    pub(super) why: Option<String>,
-    /// The name by which a link reaches it on its page.
-    pub(super) anchor: Option<String>,
-    /// The heading of its list, if it is the first one of a list among several.
-    pub(super) heading: Option<&'static str>,
-    /// Whether it is the first of those at the end of the list that are less likely to be about the question.
-    pub(super) begins_padding: bool,
-}
-
-/// A stance as a bar: the part for the claim from the left, the part against it from the right.
-#[derive(Debug)]
-pub(super) struct StanceBar {
-    pro: f64,
-    con: f64,
-    /// The numbers with their names, and as short as a legend allows.
-    pub(super) says: String,
-    pub(super) short: String,
-}
-
-/// The characters that a list shows of a text, of a title or an id, and of a source or a place. The page of the document has the rest.
-const TEXT: usize = 600;
-const TITLE: usize = 200;
-const NAME: usize = 80;
-
-impl ResultItem {
-    fn new(page: &BrowserRequest, id: &str) -> ResultItem {
-        ResultItem {
-            class: "none",
-            id: id.to_owned(),
-            href: document(page, id),
-            title: shortened(id, TITLE),
-            ..ResultItem::default()
-        }
+impl Links for BrowserRequest {
+    fn document(&self, id: &str) -> Option<String> {
+        let collection = self.collection.as_deref().unwrap_or_default();
+        Some(links::document(collection, id, self.question.as_deref()))
     }
 
-    /// Names it by its title, if it has one, and not by its id.
-    fn titled(&mut self, title: Option<&str>) {
-        if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
-            self.title = shortened(title, TITLE);
-        }
+    fn picture(&self, image: &Image) -> Option<Picture> {
+        picture(image.picture.as_deref(), &image.id, &image.words)
     }
 
-    /// An argument of a list with sides; `number` is its place in it.
-    pub(super) fn argument(
-        page: &BrowserRequest,
-        number: usize,
-        argument: &QuotedArgument,
-    ) -> ResultItem {
-        let mut item = ResultItem {
-            label: number.to_string(),
-            score: format!(
-                "rank {}, score {}",
-                argument.rank,
-                three_decimals(argument.score)
-            ),
-            text: shortened(&argument.text, TEXT),
-            lean: Some(StanceBar::balance(argument.stance)),
-            why: Some(why(page, &argument.id)),
-            ..ResultItem::new(page, &argument.id)
-        };
-        item.titled(Some(&argument.conclusion));
-        item.from(argument.source.as_ref(), argument.url.as_ref());
-        item.repeated_by(page, &argument.repeats);
-        item
-    }
-
-    /// An image of a list with sides.
-    pub(super) fn image(
-        page: &BrowserRequest,
-        image: &ListedImage,
-        arguments: &[QuotedArgument],
-    ) -> ResultItem {
-        let mut arguments = arguments.iter().map(|argument| Some(&argument.id));
-        let illustrated = image.argument.as_ref();
-        let place = illustrated.and_then(|_| arguments.position(|id| id == illustrated));
-        ResultItem {
-            label: listed(Some(image.list), image.rank),
-            score: three_decimals(image.score),
-            text: shortened(&image.words, TEXT),
-            place: image.place.as_deref().map(|place| shortened(place, NAME)),
-            url: image.page.as_deref().and_then(WebAddress::of),
-            picture: links::picture(image.picture.as_deref()),
-            lean: image
-                .pro
-                .zip(image.con)
-                .map(|(pro, con)| StanceBar::of(pro, con)),
-            illustrates: place.map(|place| place + 1),
-            why: Some(why(page, &image.id)),
-            ..ResultItem::new(page, &image.id)
-        }
-    }
-
-    /// A passage or another document.
-    pub(super) fn text(page: &BrowserRequest, text: &ListedText) -> ResultItem {
-        ResultItem {
-            label: text.rank.to_string(),
-            class: match text.stance.as_deref() {
-                Some("FIRST") => "pro",
-                Some("SECOND") => "con",
-                _ => "none",
-            },
-            stance: text
-                .stance
-                .as_deref()
-                .map(|stance| shortened(stance, TITLE)),
-            score: format!("score {}", three_decimals(text.score)),
-            text: shortened(&text.text, TEXT),
-            url: text.url.as_deref().and_then(WebAddress::of),
-            why: Some(why(page, &text.id)),
-            ..ResultItem::new(page, &text.id)
-        }
-    }
-
-    /// A result of a ranking.
-    pub(super) fn hit(page: &BrowserRequest, kind: DocumentKind, hit: &SearchHit) -> ResultItem {
-        let has_sides = matches!(kind, DocumentKind::Arguments | DocumentKind::Images);
-        let (class, stance) = match hit.side {
-            Some(ClaimSide::Pro) => ("pro", "for"),
-            Some(ClaimSide::Con) => ("con", "against"),
-            None => ("none", "undecided"),
-        };
-        let mut item = ResultItem {
-            label: listed(hit.list, hit.rank),
-            class,
-            stance: has_sides.then(|| stance.to_owned()),
-            score: match kind {
-                DocumentKind::Images => three_decimals(hit.score),
-                _ => format!("score {}", three_decimals(hit.score)),
-            },
-            text: shortened(&hit.text, TEXT),
-            place: hit.place.as_deref().map(|place| shortened(place, NAME)),
-            picture: links::picture(hit.picture.as_deref()),
-            lean: hit
-                .stance
-                .map(|stance| StanceBar::of(stance.pro, stance.con)),
-            why: Some(why(page, &hit.id)),
-            ..ResultItem::new(page, &hit.id)
-        };
-        item.titled(hit.title.as_deref());
-        item.from(
-            hit.source.as_ref().or(hit.portal.as_ref()),
-            hit.url.as_ref(),
-        );
-        item.repeated_by(page, &hit.repeats);
-        item
-    }
-
-    /// A result of a search by words alone.
-    pub(super) fn words(page: &BrowserRequest, number: usize, hit: &WordHit) -> ResultItem {
-        let (title, text) = readable(&hit.stored);
-        let mut item = ResultItem {
-            label: number.to_string(),
-            score: format!("score {}", three_decimals(hit.score)),
-            text: shortened(&text, TEXT),
-            ..ResultItem::new(page, &hit.id)
-        };
-        item.titled(title.as_deref());
-        item
-    }
-
-    /// Says where it comes from: a link has the name of the source, if there is one.
-    fn from(&mut self, source: Option<&String>, url: Option<&String>) {
-        self.url = url.and_then(|url| WebAddress::of(url));
-        match (&mut self.url, source) {
-            (
-                Some(WebAddress {
-                    text,
-                    link: Some(_),
-                }),
-                Some(source),
-            ) => *text = shortened(source, NAME),
-            (_, source) => self.source = source.map(|source| shortened(source, NAME)),
-        }
-    }
-
-    fn repeated_by(&mut self, page: &BrowserRequest, ids: &[String]) {
-        let item = |id: &String| (shortened(id, TITLE), document(page, id));
-        self.repeats = ids.iter().map(item).collect();
+    fn why(&self, id: &str) -> Option<String> {
+        Some(links::other(self, "/why", &[("id", id)]))
     }
 }
 
-impl StanceBar {
-    fn of(pro: f64, con: f64) -> StanceBar {
-        let [of_pro, of_con] = [pro, con].map(three_decimals);
-        let says = format!("P(pro) {of_pro}, P(con) {of_con}");
-        StanceBar {
-            pro,
-            con,
-            short: says.clone(),
-            says,
-        }
-    }
-
-    /// The bar of P(pro) - P(con) alone.
-    fn balance(balance: f64) -> StanceBar {
-        let short = format!("{balance:+.3}").replace('-', "−");
-        StanceBar {
-            pro: balance.max(0.0),
-            con: (-balance).max(0.0),
-            says: format!("P(pro) − P(con) {short}"),
-            short,
-        }
-    }
-
-    /// The width of a part in per cent. Each has one half.
-    fn width(share: f64) -> f64 {
-        match share.is_finite() {
-            true => 50.0 * share.clamp(0.0, 1.0),
-            false => 0.0,
-        }
-    }
-
-    pub(super) fn pro(&self) -> String {
-        format!("{:.1}", StanceBar::width(self.pro))
-    }
-
-    pub(super) fn con(&self) -> String {
-        format!("{:.1}", StanceBar::width(self.con))
-    }
-
-    /// Where the right part begins.
-    pub(super) fn con_begins(&self) -> String {
-        format!("{:.1}", 100.0 - StanceBar::width(self.con))
-    }
+/// The picture of an image with these words, if its address is one of this server.
+fn picture(address: Option<&str>, id: &str, words: &str) -> Option<Picture> {
+    Some(Picture {
+        address: links::picture(address)?,
+        size: None,
+        alt: match words {
+            "" => format!("image {id}, in which no words were read"),
+            words => shortened(words, ALT),
+        },
+    })
 }
 
-/// Draws a line above the results at the end of a list that are less likely to be about the question.
-pub(super) fn divided<'a>(
-    mut items: Vec<ResultItem>,
-    about: impl DoubleEndedIterator<Item = &'a About>,
-) -> Vec<ResultItem> {
-    let padding = about.rev().take_while(|about| about.is_padding).count();
-    if padding > 0
-        && let Some(begins) = items.len().checked_sub(padding)
-        && let Some(first) = items.get_mut(begins)
-    {
-        first.begins_padding = true;
+/// The characters of the text that stands for a picture.
+const ALT: usize = 600;
+
+/// A result of a ranking.
+pub(super) fn hit(page: &BrowserRequest, kind: DocumentKind, hit: &SearchHit) -> ResultItem {
+    let has_sides = matches!(kind, DocumentKind::Arguments | DocumentKind::Images);
+    let (class, stance) = match hit.side {
+        Some(Stance::Pro) => ("pro", "for"),
+        Some(Stance::Con) => ("con", "against"),
+        None => ("none", "undecided"),
+    };
+    let is_card = kind == DocumentKind::Images;
+    let score = three_decimals(hit.score);
+    ResultItem {
+        is_card,
+        label: match hit.list {
+            Some(list) => format!("{list} {}", hit.rank),
+            None => hit.rank.to_string(),
+        },
+        class,
+        stance: has_sides.then(|| stance.to_owned()),
+        score: match is_card {
+            true => score,
+            false => format!("score {score}"),
+        },
+        picture: picture(hit.picture.as_deref(), &hit.id, &hit.text),
+        lean: hit
+            .stance
+            .map(|stance| StanceBar::of(stance.pro, stance.con)),
+        ..ResultItem::new(page, &hit.id, &hit.text)
     }
-    items
+    .titled(hit.title.as_deref())
+    .at(hit.place.as_deref())
+    .from(
+        hit.source.as_deref().or(hit.portal.as_deref()),
+        hit.url.as_deref(),
+    )
+    .repeated_by(page, &hit.repeats)
 }
 
-fn document(page: &BrowserRequest, id: &str) -> String {
-    let collection = page.collection.as_deref().unwrap_or_default();
-    links::document(collection, id, page.question.as_deref())
-}
-
-fn why(page: &BrowserRequest, id: &str) -> String {
-    links::other(page, "/why", &[("id", id)])
-}
-
-/// A rank, with the list of the run if there are two.
-fn listed(list: Option<ClaimSide>, rank: u32) -> String {
-    match list {
-        Some(ClaimSide::Pro) => format!("PRO {rank}"),
-        Some(ClaimSide::Con) => format!("CON {rank}"),
-        None => rank.to_string(),
+/// A result of a search by words alone.
+pub(super) fn words(page: &BrowserRequest, number: usize, hit: &WordHit) -> ResultItem {
+    let (title, text) = readable(&hit.stored);
+    ResultItem {
+        label: number.to_string(),
+        score: format!("score {}", three_decimals(hit.score)),
+        why: None,
+        ..ResultItem::new(page, &hit.id, &text)
     }
+    .titled(title.as_deref())
 }
 
 /// The title and the text of a document as it is stored: a JSON object with fields that text collections have, or a text.
@@ -328,29 +122,5 @@ mod tests {
         assert_eq!(readable(document), (Some("T".to_owned()), "x".to_owned()));
         assert_eq!(readable("no {json"), (None, "no {json".to_owned()));
         assert_eq!(readable(r#"{"premises":[1]}"#), (None, String::new()));
-    }
-
-    #[test]
-    fn only_the_end_of_a_list_is_padding() {
-        let about = [false, true, false, true, true].map(|is_padding| About {
-            probability: None,
-            is_padding,
-        });
-        let items = (0..5).map(|_| ResultItem::default()).collect();
-        let items = divided(items, about.iter());
-        let begins: Vec<bool> = items.iter().map(|item| item.begins_padding).collect();
-        assert_eq!(begins, [false, false, false, true, false]);
-    }
-
-    #[test]
-    fn a_bar_stays_within_its_half() {
-        let lean = StanceBar::of(f64::NAN, 7.0);
-        assert_eq!(
-            [lean.pro(), lean.con(), lean.con_begins()],
-            ["0.0", "50.0", "50.0"]
-        );
-        let lean = StanceBar::balance(-0.8);
-        assert_eq!(lean.says, "P(pro) − P(con) −0.800");
-        assert_eq!([lean.pro(), lean.con()], ["0.0", "40.0"]);
     }
 }

@@ -1,12 +1,12 @@
 //! The pages of one document: its text, and why it is in an answer.
 
 use askama::Template;
+use riposte_page::words::number;
+use riposte_page::{ExplanationRow, WebAddress};
 
 use super::frame::PageFrame;
 use super::html;
-use super::links::{self, WebAddress};
-use super::tree::{ExplanationRow, rows};
-use super::words::number;
+use super::links;
 use crate::answers::DocumentAnswer;
 use crate::cache::Encoded;
 use crate::desk::{Call, Desk};
@@ -87,7 +87,7 @@ pub(crate) fn why(desk: &dyn Desk, explain: &Explain, call: &Call) -> Result<Enc
         id: explained.id,
         score: number(explained.score),
         reason: explained.reason,
-        rows: rows(&explained.explanation),
+        rows: ExplanationRow::of_json(&explained.explanation),
         back: (explained.question, links::page(&back)),
     };
     html(shown.render().map_err(failed)?)

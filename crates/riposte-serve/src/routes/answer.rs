@@ -4,7 +4,7 @@ use axum::extract::{Request, State};
 use serde::Serialize;
 
 use super::{Answered, QueryString, ServerState, answered};
-use crate::answers::{Debated, Explained, Quality, Reply, SearchAnswer, StanceAnswer};
+use crate::answers::{Answer, Explained, Quality, Reply, SearchAnswer, StanceAnswer};
 use crate::desk::{Call, Desk};
 use crate::questions::{
     CachedRequest, Conversation, ConversationBody, DebateBody, DebateQuestion, DocumentKind,
@@ -112,7 +112,7 @@ pub(super) async fn quality(State(server): ServerState, request: Request) -> Ans
         ("approach" = Option<String>, Query, description = "the name of an approach"),
         ("claim" = Option<String>, Query, description = "what the question shall be understood as"),
     ),
-    responses((status = 200, body = Debated), Failures)
+    responses((status = 200, body = Answer), Failures)
 )]
 pub(super) async fn debate(
     State(server): ServerState,
@@ -127,7 +127,7 @@ pub(super) async fn debate(
     post,
     path = "/api/debate",
     request_body = DebateBody,
-    responses((status = 200, body = Debated), Failures)
+    responses((status = 200, body = Answer), Failures)
 )]
 pub(super) async fn post_debate(State(server): ServerState, request: Request) -> Answered {
     let debate: DebateQuestion = body::<DebateBody>(&server, request).await?.try_into()?;

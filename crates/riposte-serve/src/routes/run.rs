@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use riposte_eval::run::{ImageRunLine, TextRunLine, write_images, write_texts};
-use riposte_eval::{DocId, Stance, TopicId};
+use riposte_eval::{DocId, TopicId};
 
 use super::{Answered, QueryString, ServerState, answered};
-use crate::answers::{ClaimSide, SearchAnswer, SearchHit};
+use crate::answers::{SearchAnswer, SearchHit, Stance};
 use crate::questions::{DocumentKind, Search};
 use crate::refusal::Refusal;
 use crate::respond::Failures;
@@ -59,7 +59,7 @@ pub(super) async fn run(
 fn lines(topic: &str, found: &SearchAnswer) -> Result<String, Refusal> {
     let (topic, tag) = (TopicId(topic.to_owned()), found.approach.clone());
     // an image without a list is in a run whose lists have no sides
-    let lists: Option<Vec<(&SearchHit, ClaimSide)>> = match found.kind {
+    let lists: Option<Vec<(&SearchHit, Stance)>> = match found.kind {
         DocumentKind::Images => found
             .results
             .iter()
@@ -69,12 +69,9 @@ fn lines(topic: &str, found: &SearchAnswer) -> Result<String, Refusal> {
     };
     let lines = match lists {
         Some(hits) => {
-            let line = |(hit, list): (&SearchHit, ClaimSide)| ImageRunLine {
+            let line = |(hit, list): (&SearchHit, Stance)| ImageRunLine {
                 topic: topic.clone(),
-                stance: match list {
-                    ClaimSide::Pro => Stance::Pro,
-                    ClaimSide::Con => Stance::Con,
-                },
+                stance: list,
                 image: DocId(hit.id.clone()),
                 rank: hit.rank,
                 score: Some(hit.score),

@@ -64,12 +64,12 @@ fn understood() -> Understood {
     Understood {
         claim: text(),
         counter_claim: text(),
-        polarity: Polarity::Open,
+        polarity: QuestionPolarity::Open,
     }
 }
 
-pub fn debated(debated: Debated) -> Debated {
-    let argument = |argument: QuotedArgument| QuotedArgument {
+pub fn debated(debated: Answer) -> Answer {
+    let argument = |argument: Argument| Argument {
         id: text(),
         conclusion: text(),
         text: text(),
@@ -78,7 +78,7 @@ pub fn debated(debated: Debated) -> Debated {
         url: Some(SCRIPT.to_owned()),
         ..argument
     };
-    let image = |image: ListedImage| ListedImage {
+    let image = |image: Image| Image {
         id: text(),
         words: text(),
         place: Some(text()),
@@ -86,7 +86,7 @@ pub fn debated(debated: Debated) -> Debated {
         page: Some(SCRIPT.to_owned()),
         ..image
     };
-    let side = |side: SideOfDebate| SideOfDebate {
+    let side = |side: Side| Side {
         claim: text(),
         arguments: side
             .arguments
@@ -98,14 +98,14 @@ pub fn debated(debated: Debated) -> Debated {
         }),
         ..side
     };
-    let passage = ListedText {
+    let passage = Text {
         id: text(),
         text: text(),
         stance: Some(text()),
         url: Some(SCRIPT.to_owned()),
-        ..ListedText::default()
+        ..Text::default()
     };
-    Debated {
+    Answer {
         understood: Some(understood()),
         sides: debated.sides.into_iter().map(side).collect(),
         objects: Some([text(), text()]),

@@ -171,8 +171,8 @@ impl Desk for Stub {
             rank: u32::try_from(rank).unwrap(),
             id: format!("d{rank}"),
             score: SCORE / rank as f64,
-            side: Some(ClaimSide::Con),
-            list: (search.kind == Some(DocumentKind::Images)).then_some(ClaimSide::Con),
+            side: Some(Stance::Con),
+            list: (search.kind == Some(DocumentKind::Images)).then_some(Stance::Con),
             stance: Some(StanceProbabilities {
                 pro: 0.1,
                 con: 0.7,
@@ -201,7 +201,7 @@ impl Desk for Stub {
             understood: Some(Understood {
                 claim: "zoos should be closed".to_owned(),
                 counter_claim: "zoos should not be closed".to_owned(),
-                polarity: Polarity::Negative,
+                polarity: QuestionPolarity::Negative,
             }),
             results: (1..=count).map(hit).collect(),
             presence: Some(Presence {
@@ -304,14 +304,14 @@ impl Desk for Stub {
         Ok(vec![quality; question.texts.len()])
     }
 
-    fn debate(&self, debate: &DebateQuestion, call: &Call) -> Result<Debated, Refusal> {
+    fn debate(&self, debate: &DebateQuestion, call: &Call) -> Result<Answer, Refusal> {
         collection_of(debate.collection.as_deref())?;
         self.act(&debate.question, call)?;
-        let argument = |side, number: usize| QuotedArgument {
+        let argument = |side, number: usize| Argument {
             id: format!("d{number}"),
             rank: number,
             score: SCORE,
-            stance: if side == ClaimSide::Pro { 0.8 } else { -0.8 },
+            stance: if side == Stance::Pro { 0.8 } else { -0.8 },
             conclusion: "Zoos".to_owned(),
             text: format!("{side:?} argument {number}"),
             repeats: vec!["d8".to_owned(), "d9".to_owned()],
@@ -319,10 +319,10 @@ impl Desk for Stub {
                 probability: Some(0.5),
                 is_padding: number == 2,
             },
-            ..QuotedArgument::default()
+            ..Argument::default()
         };
-        let image = ListedImage {
-            list: ClaimSide::Pro,
+        let image = Image {
+            list: Stance::Pro,
             rank: 1,
             id: "I1".to_owned(),
             score: 1.4,
@@ -330,6 +330,7 @@ impl Desk for Stub {
             con: None,
             words: "Born to be wild".to_owned(),
             place: Some("text in the image".to_owned()),
+            file: None,
             picture: Some("/picture/debates/I1".to_owned()),
             page: None,
             argument: None,
@@ -337,7 +338,7 @@ impl Desk for Stub {
             about: About::default(),
         };
         let numbers = 1..=debate.number;
-        let side = |side| SideOfDebate {
+        let side = |side| Side {
             side,
             claim: format!("the claim of {side:?}"),
             arguments: Some(
@@ -348,9 +349,9 @@ impl Desk for Stub {
             ),
             images: Some(vec![image.clone()]),
         };
-        let debated = Debated {
+        let debated = Answer {
             question: debate.question.clone(),
-            sides: vec![side(ClaimSide::Pro), side(ClaimSide::Con)],
+            sides: vec![side(Stance::Pro), side(Stance::Con)],
             undecided: Some(Undecided {
                 more_arguments: Some(2),
                 ..Undecided::default()
@@ -361,7 +362,7 @@ impl Desk for Stub {
                 by: Basis::Words,
             }),
             nothing_about_it: debate.question.starts_with("nothing"),
-            ..Debated::default()
+            ..Answer::default()
         };
         Ok(match debate.question.starts_with("attack") {
             true => attack::debated(debated),

@@ -157,7 +157,8 @@
   const walk = (step) => {
     const all = [...document.querySelectorAll("main a.open")].filter((link) => link.checkVisibility());
     if (!all.length) return false;
-    const here = all.findIndex((link) => link.parentElement.closest("li").contains(document.activeElement));
+    // an image is inside the argument that it illustrates
+    const here = all.findLastIndex((link) => link.parentElement.closest("li").contains(document.activeElement));
     const next = all[here < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, here + step))];
     reach(next);
     return true;

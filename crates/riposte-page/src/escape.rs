@@ -1,4 +1,4 @@
-//! Escapes texts in pages.
+//! Escapes texts in pages. No text can become HTML, or change the order of the words around it.
 
 use std::fmt::{self, Write};
 
@@ -8,11 +8,11 @@ use riposte_eval::escaped;
 /// The escaper of texts that are whole: titles, names, sentences. Isolates those with letters from right to left, so that they do not change the order
 /// of the words around them, in attributes as well as in text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Whole;
+pub struct Whole;
 
 /// The escaper of pieces of a text, such as its words that match. An element around all of them, such as `bdi`, isolates the text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece;
+pub struct Piece;
 
 /// Begins a text that is isolated, whose direction is that of its first letter.
 const FIRST_STRONG_ISOLATE: char = '\u{2068}';

@@ -1,13 +1,19 @@
-//! The answer to a question with its sides, in the shape of `riposte ask --json`.
+//! The answer to a question: the best arguments and images for and against its claim, or the best texts.
+//!
+//! Its JSON is what `riposte ask --json` prints and what a server answers. `{answer}` is the text for a terminal; `{answer:#100}` has styles and 100 columns.
 
+mod terminal;
+
+use riposte_eval::Stance;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{About, ClaimSide, Presence, Understood};
+use crate::presence::Presence;
 
 /// The answer to a question: two sides, or a list of texts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub struct Debated {
+#[schema(as = Debated)]
+pub struct Answer {
     /// The question as it was answered, with single spaces.
     pub question: String,
     /// What the question was understood as; `None` for texts, which have no sides.
@@ -15,7 +21,7 @@ pub struct Debated {
     pub understood: Option<Understood>,
     /// For the claim, then against it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sides: Vec<SideOfDebate>,
+    pub sides: Vec<Side>,
     /// What takes no clear side; `None` for texts, which have no sides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Undecided>,
@@ -24,7 +30,7 @@ pub struct Debated {
     pub objects: Option<[String; 2]>,
     /// Passages or other documents.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub texts: Option<Vec<ListedText>>,
+    pub texts: Option<Vec<Text>>,
     /// Whether anything in the collection is about the question; `None` if that was not judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
@@ -32,19 +38,45 @@ pub struct Debated {
     pub nothing_about_it: bool,
 }
 
+/// What a question was understood as.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Understood {
+    /// What "yes" says; empty for an open question.
+    pub claim: String,
+    /// What "no" says; empty for an open question.
+    pub counter_claim: String,
+    /// Whether the question is for the claim's subject or against it: "Should zoos be banned?" is against zoos.
+    pub polarity: QuestionPolarity,
+}
+
+/// Whether a question is for its subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = Polarity)]
+pub enum QuestionPolarity {
+    /// "Should zoos be kept?"
+    Positive,
+    /// "Should zoos be banned?"
+    Negative,
+    /// An open question, or one without a side.
+    Open,
+}
+
 /// What speaks for or against the claim.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct SideOfDebate {
+#[schema(as = SideOfDebate)]
+pub struct Side {
     /// The side.
-    pub side: ClaimSide,
+    #[schema(value_type = SideSchema)]
+    pub side: Stance,
     /// The claim of this side; empty for an open question.
     pub claim: String,
     /// Strongest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Vec<QuotedArgument>>,
+    pub arguments: Option<Vec<Argument>>,
     /// Best first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<ListedImage>>,
+    pub images: Option<Vec<Image>>,
 }
 
 /// What is about the question but takes no clear side.
@@ -52,10 +84,10 @@ pub struct SideOfDebate {
 pub struct Undecided {
     /// Strongest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Vec<QuotedArgument>>,
+    pub arguments: Option<Vec<Argument>>,
     /// Best first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<ListedImage>>,
+    pub images: Option<Vec<Image>>,
     /// The number of undecided arguments that are not among these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_arguments: Option<usize>,
@@ -63,8 +95,7 @@ pub struct Undecided {
 
 /// An argument, quoted by the words that take its side most clearly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-#[schema(as = Argument)]
-pub struct QuotedArgument {
+pub struct Argument {
     /// Its id.
     pub id: String,
     /// Rank among all arguments, from 1.
@@ -92,10 +123,10 @@ pub struct QuotedArgument {
 
 /// An image, and the words that connect it with the question.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[schema(as = Image)]
-pub struct ListedImage {
+pub struct Image {
     /// The list of the run that it is in.
-    pub list: ClaimSide,
+    #[schema(value_type = SideSchema)]
+    pub list: Stance,
     /// Its rank there, from 1.
     pub rank: u32,
     /// Its id.
@@ -110,7 +141,12 @@ pub struct ListedImage {
     pub words: String,
     /// Where the words are.
     pub place: Option<String>,
+    /// Its file. A server tells the address of the picture instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub file: Option<String>,
     /// The address of the picture on this server.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub picture: Option<String>,
     /// The address of the first page that shows it.
     pub page: Option<String>,
@@ -125,8 +161,7 @@ pub struct ListedImage {
 
 /// A passage, or a document of another text collection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-#[schema(as = Text)]
-pub struct ListedText {
+pub struct Text {
     /// From 1.
     pub rank: u32,
     /// Its id.
@@ -142,4 +177,66 @@ pub struct ListedText {
     /// How likely it is that it is about the question.
     #[serde(flatten)]
     pub about: About,
+}
+
+/// How likely it is that a document is about the question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct About {
+    /// The probability; `None` if it was not judged.
+    #[serde(rename = "about")]
+    pub probability: Option<f64>,
+    /// Whether the document is padding: one at the end of its list that is less likely to be about the question.
+    #[serde(rename = "padding")]
+    pub is_padding: bool,
+}
+
+// the description of a `Stance` in OpenAPI
+/// A side towards the claim of a question.
+#[derive(ToSchema)]
+#[schema(as = Side, rename_all = "UPPERCASE")]
+pub enum SideSchema {
+    /// For the claim.
+    Pro,
+    /// Against it.
+    Con,
+}
+
+impl Answer {
+    /// The images of both sides and the undecided ones, to complete them.
+    pub fn images_mut(&mut self) -> impl Iterator<Item = &mut Image> {
+        let sides = self.sides.iter_mut().map(|of| &mut of.images);
+        let undecided = self.undecided.iter_mut().map(|of| &mut of.images);
+        sides.chain(undecided).flatten().flatten()
+    }
+
+    /// The arguments of both sides and the undecided ones, to complete them.
+    pub fn arguments_mut(&mut self) -> impl Iterator<Item = &mut Argument> {
+        let sides = self.sides.iter_mut().map(|of| &mut of.arguments);
+        let undecided = self.undecided.iter_mut().map(|of| &mut of.arguments);
+        sides.chain(undecided).flatten().flatten()
+    }
+}
+
+/// The place in a list, from 0, at which its padding begins; `None` if it has none. Only the end of a list is padding.
+pub fn padding_begins<'a>(
+    list: impl ExactSizeIterator<Item = &'a About> + DoubleEndedIterator,
+) -> Option<usize> {
+    let length = list.len();
+    let padding = list.rev().take_while(|about| about.is_padding).count();
+    (padding > 0).then(|| length - padding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_list_is_padding() {
+        let about = [false, true, false, true, true].map(|is_padding| About {
+            probability: None,
+            is_padding,
+        });
+        assert_eq!(padding_begins(about.iter()), Some(3));
+        assert_eq!(padding_begins(about[..3].iter()), None);
+    }
 }

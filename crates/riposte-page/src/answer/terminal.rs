@@ -4,9 +4,9 @@ use std::fmt::{self, Display, Formatter};
 
 use riposte_eval::{Stance, escaped};
 
-use super::{About, Answer, Argument, Image, Side, Text, Undecided};
-use crate::score::presence::{LESS_LIKELY, Presence, nothing};
-use crate::wording::labelled;
+use super::{About, Answer, Argument, Image, Side, Text, Undecided, padding_begins};
+use crate::presence::{LESS_LIKELY, Presence};
+use crate::words::labelled;
 
 /// The width of the text in characters, if none is given (`{answer:width$}`).
 const WIDTH: usize = 80;
@@ -54,7 +54,7 @@ impl Display for Answer {
         let question = look.wrapped("", &self.question);
         writeln!(f, "{}", look.heading(&question))?;
         if let Some(presence) = self.presence.filter(Presence::is_nothing) {
-            writeln!(f, "\n{}", look.wrapped("", &nothing(&presence)))?;
+            writeln!(f, "\n{}", look.wrapped("", &presence.nothing()))?;
         }
         for side in &self.sides {
             side.write(look, f)?;
@@ -72,10 +72,8 @@ impl Display for Answer {
             if texts.is_empty() {
                 writeln!(f, "\n  no document has a word of the question")?;
             }
-            texts.iter().try_for_each(|text| {
-                text.about.write_divider(f)?;
-                text.write(look, f)
-            })?;
+            let abouts = texts.iter().map(|text| &text.about);
+            divided(texts, abouts, f, |text, f| text.write(look, f))?;
         }
         Ok(())
     }
@@ -124,8 +122,8 @@ impl Side {
                 writeln!(f, "\n  Images that are like none of these arguments:")?;
             }
         }
-        others.into_iter().try_for_each(|image| {
-            image.about.write_divider(f)?;
+        let abouts = others.iter().map(|image| &image.about);
+        divided(&others, abouts, f, |image, f| {
             writeln!(f)?;
             image.write(Some(self.side), look, f)
         })
@@ -140,16 +138,16 @@ fn write_arguments(
     look: Look,
     f: &mut Formatter,
 ) -> fmt::Result {
-    for (number, argument) in (1..).zip(arguments) {
-        let label = format!("{number:>2}. ");
-        argument.about.write_divider(f)?;
+    let mut numbers = 1..;
+    let abouts = arguments.iter().map(|argument| &argument.about);
+    divided(arguments, abouts, f, |argument, f| {
+        let label = format!("{:>2}. ", numbers.next().unwrap_or_default());
         writeln!(f, "\n{}", look.wrapped(&label, &argument.text))?;
         argument.write_facts(look, f)?;
         let of_argument = |image: &&Image| image.argument.as_ref() == Some(&argument.id);
         let mut images = images.iter().filter(of_argument);
-        images.try_for_each(|image| image.write(side, look, f))?;
-    }
-    Ok(())
+        images.try_for_each(|image| image.write(side, look, f))
+    })
 }
 
 impl Undecided {
@@ -162,8 +160,8 @@ impl Undecided {
         let heading = look.heading("UNDECIDED - what takes no clear side");
         writeln!(f, "\n{heading}")?;
         write_arguments(arguments, &[], None, look, f)?;
-        images.iter().try_for_each(|image| {
-            image.about.write_divider(f)?;
+        let abouts = images.iter().map(|image| &image.about);
+        divided(images, abouts, f, |image, f| {
             writeln!(f)?;
             image.write(None, look, f)
         })?;
@@ -225,7 +223,7 @@ impl Text {
         let label = format!("{:>2}. ", self.rank);
         writeln!(f, "\n{}", look.wrapped(&label, text))?;
         let mut facts = format!("    {}  score {:.3}", escaped(&self.id), self.score);
-        if let Some(stance) = self.stance {
+        if let Some(stance) = &self.stance {
             facts += &format!(", {stance}");
         }
         writeln!(f, "{}", look.beside(&facts))?;
@@ -236,30 +234,18 @@ impl Text {
     }
 }
 
-impl About {
-    /// Above the first document that is less likely to be about the question, a line that says so.
-    fn write_divider(self, f: &mut Formatter) -> fmt::Result {
-        match self.begins_padding {
-            true => writeln!(f, "\n  - - {LESS_LIKELY} - -"),
-            false => Ok(()),
+/// Writes a list, with a line above the first document that is less likely to be about the question.
+fn divided<'a, T>(
+    list: &[T],
+    abouts: impl ExactSizeIterator<Item = &'a About> + DoubleEndedIterator,
+    f: &mut Formatter,
+    mut write: impl FnMut(&T, &mut Formatter) -> fmt::Result,
+) -> fmt::Result {
+    let begins = padding_begins(abouts);
+    list.iter().enumerate().try_for_each(|(at, one)| {
+        if begins == Some(at) {
+            writeln!(f, "\n  - - {LESS_LIKELY} - -")?;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn wrapping_keeps_all_words_in_narrow_lines(words in prop::collection::vec("[a-zé.]{1,70}", 0..40)) {
-            let text = labelled(" 1. ", &words.join(" "), 80);
-            let again: Vec<&str> = text.split_whitespace().skip(1).collect();
-            prop_assert_eq!(again, words);
-            for line in text.lines() {
-                prop_assert!(line.chars().count() <= 80);
-            }
-        }
-    }
+        write(one, f)
+    })
 }
