@@ -8,7 +8,7 @@ pub mod regular;
 mod stamp;
 mod temporary;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,16 +38,9 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
 }
 
 /// The error for a file that another process is writing. Its text is the message to the user.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct Busy(pub String);
-
-impl std::fmt::Display for Busy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Busy {}
 
 /// Calls `open` again as long as its error is [`Busy`]. Calls `waiting` once, before the first pause.
 ///
@@ -84,25 +77,26 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
     open_here(options, path)
 }
 
+/// Locks a file against other processes until it is closed; `false` if another one has locked it. Some file systems have no locks: there it is `true`.
+///
+/// # Errors
+/// The file cannot be locked.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) if error.kind() != ErrorKind::Unsupported => Err(error),
+        _ => Ok(true),
+    }
+}
+
 /// Whether [`open_lock`] returned this error because of a symbolic link.
 pub fn is_link(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Link>())
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{} is a symbolic link, which riposte does not follow: remove it", .0.display())]
 struct Link(PathBuf);
-
-impl std::fmt::Display for Link {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let path = self.0.display();
-        write!(
-            f,
-            "{path} is a symbolic link, which riposte does not follow: remove it"
-        )
-    }
-}
-
-impl std::error::Error for Link {}
 
 /// Opens a file without following a symbolic link in its place.
 fn open_here(options: OpenOptions, path: &Path) -> io::Result<File> {

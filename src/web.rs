@@ -20,6 +20,11 @@ use crate::disk::regular;
 use crate::limits::{MAX_CERTIFICATES_BYTES, MAX_CONNECT_TIME};
 pub(crate) use progress::Transfer;
 
+/// Whether a text is the address of a file on the web.
+pub(crate) fn is_web_address(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}
+
 /// The configuration of an HTTP client that follows no redirects and returns responses of any status.
 ///
 /// Proxies are taken from the environment (`HTTPS_PROXY`, `NO_PROXY`). If `SSL_CERT_FILE` is set, its certificates replace the built-in

@@ -17,7 +17,6 @@ use riposte::api::Collection;
 use riposte::api::ask::{AskSettings, ReportOutput};
 use riposte::collection::task::Task;
 use riposte::limits::MAX_ASKED_NUMBER;
-use riposte::session::Session;
 
 #[derive(Args)]
 pub(super) struct AskArgs {
@@ -87,13 +86,9 @@ pub fn ask(args: &AskArgs) -> Result<u8> {
     let mut printer = EventPrinter::new(args.quiet, log);
     let on_event = &mut |event| printer.print(event);
     let question = args.question.join(" ");
-    let places = args
-        .cache
-        .places(args.evidence.as_ref(), args.index.as_ref());
-    let session = Session {
-        threads: args.threads,
-        ..args.models.session(places)?
-    };
+    let (evidence, index) = (args.evidence.as_ref(), args.index.as_ref());
+    let places = args.cache.places(evidence, index);
+    let session = args.models.session(places, args.threads)?;
     let collection = Collection::opened(session, &args.input, args.task, &question, on_event)?;
     // with `--task images`, the collection's own arguments are left out
     let own = || args.task.is_none().then(|| collection.own_arguments());

@@ -14,13 +14,11 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::FromArgMatches;
 use serde::{Deserialize, Serialize};
 
-use super::notes::print_notes;
 use super::streams::of_call;
 use super::text_args::ComputeArgs;
 use super::{Cli, Command, evaluate, images, quality, stance, verify};
 use riposte::api::{PictureReader, StanceDetector};
 use riposte::lazy::Lazy;
-use riposte::models;
 use riposte::reading::stance_encoder::StanceEncoder;
 
 /// The exit code of a Rust program that panics.
@@ -142,14 +140,9 @@ fn run(command: &mut clap::Command, args: Vec<String>, kept: &mut Kept) -> Resul
             quality::quality_by(&args, encoder.as_deref())
         }
         Command::Read(args) => {
-            let options = args.options();
-            if !matches!(&kept.reader, Some((of, _)) if *of == options) {
-                kept.reader = Some((options, images::reader(&args)?));
-            }
-            match &kept.reader {
-                Some((_, reader)) => images::read_by(&args, reader),
-                None => bail!("there is no reader of pictures"),
-            }
+            let make = || images::reader(&args).map(Some);
+            let reader = same_or_made(&mut kept.reader, args.options(), make)?;
+            images::read_by(&args, reader.context("there is no reader of pictures")?)
         }
         _ => bail!("this command has a process of its own"),
     }
@@ -162,18 +155,22 @@ impl Kept {
         args: &ComputeArgs,
         otherwise: &str,
     ) -> Result<Option<Arc<Lazy<StanceEncoder>>>> {
-        let options = format!("{args:?}");
-        if let Some((of, encoder)) = &self.encoder
-            && *of == options
-        {
-            return Ok(Some(Arc::clone(encoder)));
-        }
-        let (models, compute) = (args.open()?, args.compute());
-        let found =
-            models::installed_stance_encoder(&models, compute, otherwise, &mut print_notes)?;
-        self.encoder = found.clone().map(|encoder| (options, encoder));
-        Ok(found)
+        let make = || args.stance_encoder(otherwise);
+        let found = same_or_made(&mut self.encoder, format!("{args:?}"), make)?;
+        Ok(found.cloned())
     }
+}
+
+/// What is kept for these options. What is kept for others is replaced by what `make` makes, if anything.
+fn same_or_made<T>(
+    kept: &mut Option<(String, T)>,
+    options: String,
+    make: impl FnOnce() -> Result<Option<T>>,
+) -> Result<Option<&T>> {
+    if !matches!(kept, Some((of, _)) if *of == options) {
+        *kept = make()?.map(|made| (options, made));
+    }
+    Ok(kept.as_ref().map(|(_, made)| made))
 }
 
 #[cfg(test)]

@@ -27,6 +27,9 @@ use riposte::files::metadata::{RecordedConfigFile, UserMetadata};
 /// The name of the file, in the working directory or in riposte's directory in the user's configuration directory.
 const FILE: &str = "riposte.toml";
 
+/// The heading of the options in the help.
+const HEADING: &str = "Configuration";
+
 /// The environment variable that names the file.
 const VARIABLE: &str = "RIPOSTE_CONFIG";
 
@@ -42,20 +45,10 @@ const OPTIONS: [(&str, &str); 3] = [
 pub(super) struct ConfigurationArgs {
     /// Configuration file. By default $RIPOSTE_CONFIG, riposte.toml in the working directory, or riposte/riposte.toml in the user's configuration
     /// directory
-    #[arg(
-        long,
-        value_name = "FILE",
-        global = true,
-        help_heading = "Configuration"
-    )]
+    #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]
     config: Option<PathBuf>,
     /// Use no configuration file
-    #[arg(
-        long,
-        global = true,
-        conflicts_with = "config",
-        help_heading = "Configuration"
-    )]
+    #[arg(long, global = true, conflicts_with = "config", help_heading = HEADING)]
     no_config: bool,
 }
 

@@ -19,7 +19,6 @@ use riposte::evidence::store::{Store, exported_files};
 use riposte::files::{check_distinct, check_writable, write_atomically};
 use riposte::ingest::extraction::open_store;
 use riposte::judge::export;
-use riposte::judge::export::RunExportSettings;
 use riposte::recipes::channels::CHANNELS;
 
 #[derive(Subcommand)]
@@ -79,14 +78,10 @@ pub fn export(command: &ExportCommand) -> Result<u8> {
 
 /// `riposte export run`.
 fn export_run(args: &ExportRunArgs) -> Result<u8> {
-    let settings = RunExportSettings {
-        run: args.run.clone(),
-        qrels: args.qrels.clone(),
-        edition: args.edition,
-        all_judged: args.all_judged,
-    };
+    let qrels = args.qrels.as_deref();
     let mut notes = EventPrinter::of_notes(args.faults.log(Some(&args.output), false));
-    let exported = export::run(&settings, &mut |event| notes.print(event))?;
+    let on_event = &mut |event| notes.print(event);
+    let exported = export::run(&args.run, qrels, args.edition, args.all_judged, on_event)?;
     let files = exported.files.iter();
     let paths: Vec<PathBuf> = files.map(|file| args.output.join(file.name)).collect();
     let mut outputs: Vec<(&str, &Path)> = paths.iter().map(|path| ("-o", path.as_path())).collect();

@@ -16,12 +16,12 @@ use super::text_args::{
     EncoderArgs, INPUT, IndexingArgs, MODELS, MetadataArgs, ModelsArgs, OUTPUT,
 };
 use riposte::collection::task::Task;
-use riposte::evidence::channel::{self, Channel, Precision};
+use riposte::evidence::channel::{self, Channel};
 use riposte::evidence::extract::Shard;
 use riposte::evidence::ocr::{Ocr, Script};
 use riposte::limits::MAX_REPORT_DEPTH;
 use riposte::recipes::channels::CHANNELS;
-use riposte::session::{CollectionSource, ExtractionOptions, Session};
+use riposte::session::{CollectionSource, Session};
 use riposte::wording::nearest;
 
 /// The help of `--require`.
@@ -133,22 +133,16 @@ pub(super) struct ImagesArgs {
 
 impl ExtractionArgs {
     pub(super) fn session(&self) -> Result<Session> {
-        let mut chosen = self.channels.0.clone();
-        chosen.extend(self.ocr.clone().map(|name| (Ocr.name(), name)));
-        Ok(Session {
-            places: self.cache.places(self.evidence.as_ref(), None),
-            models: self.models.open()?,
-            options: ExtractionOptions {
-                chosen,
-                required: self.require.clone(),
-                precision: Precision {
-                    compute: self.models.compute(),
-                    clip: self.clip_precision,
-                    script: self.script,
-                },
-            },
-            threads: self.threads,
-        })
+        let places = self.cache.places(self.evidence.as_ref(), None);
+        let mut session = self.models.session(places, self.threads)?;
+        let options = &mut session.options;
+        options.chosen.clone_from(&self.channels.0);
+        let ocr = self.ocr.clone().map(|name| (Ocr.name(), name));
+        options.chosen.extend(ocr);
+        options.required.clone_from(&self.require);
+        options.precision.clip = self.clip_precision;
+        options.precision.script = self.script;
+        Ok(session)
     }
 
     pub(super) fn source(&self) -> Result<CollectionSource> {

@@ -3,10 +3,10 @@
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use riposte_eval::{DocId, escaped};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use super::image_args::{ExtractArgs, ExtractionArgs, ImagesArgs, MergeArgs, Read
 use super::progress::EventPrinter;
 use super::text_args::topic_parts;
 use super::texts::{print_all_verified, print_collection, print_verified, print_written};
-use super::{print, print_json, probe, shown};
+use super::{on_interrupt, print, print_json, probe, shown};
 use riposte::api::picture_text::open_picture;
 use riposte::api::{Approach, Collection, PictureReader};
 use riposte::collection::task::Task;
@@ -261,14 +261,11 @@ pub fn merge(args: &MergeArgs) -> Result<u8> {
 pub(super) fn with_host<T>(run: impl FnOnce(&ExtractionHost) -> Result<T>) -> Result<T> {
     let stop = Arc::new(AtomicBool::new(false));
     let watch = || {
-        let interrupted = stop.clone();
-        ctrlc::set_handler(move || {
-            if interrupted.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-            say!("\nfinishing the current images or topics; press Ctrl-C again to stop at once (stored results are not lost)");
+        on_interrupt(&stop, || {
+            say!(
+                "\nfinishing the current images or topics; press Ctrl-C again to stop at once (stored results are not lost)"
+            );
         })
-        .context("cannot watch for Ctrl-C")
     };
     let try_apart = |source: &CollectionSource, evidence: &Path, documents: &[DocId]| {
         probe::try_apart(source, evidence, documents, &stop)

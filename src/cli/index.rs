@@ -10,16 +10,13 @@ use super::{print, print_json, shown};
 use riposte::index::inverted::{IndexReport, InvertedIndex};
 use riposte::ingest::index;
 use riposte::ingest::index::{IndexSettings, Indexed, IndexedVectors};
-use riposte::session::{CollectionSource, Session};
+use riposte::session::CollectionSource;
 
 /// `riposte index`.
 pub fn index(args: &IndexArgs) -> Result<u8> {
     let indexing = &args.indexing;
     let places = indexing.places(args.evidence.as_ref());
-    let session = Session {
-        threads: indexing.threads,
-        ..Session::new(places, args.models.open()?, args.models.compute())
-    };
+    let session = args.models.session(places, indexing.threads)?;
     // a wrong number of threads is an error before anything is read
     session.indexing_budget()?;
     let settings = IndexSettings {

@@ -45,6 +45,8 @@ mod verify;
 mod version;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use clap::builder::Resettable;
@@ -271,6 +273,21 @@ pub fn run() -> Result<u8> {
 /// Prints a line to standard error. If it cannot be written, because of a full disk or a closed pipe, the run goes on.
 pub fn say_line(line: &str) {
     streams::write_error(line);
+}
+
+/// Sets `stop` and calls `then` on Ctrl-C and SIGTERM; a second signal ends the process at once.
+///
+/// # Errors
+/// The signals cannot be watched for.
+fn on_interrupt(stop: &Arc<AtomicBool>, then: impl Fn() + Send + 'static) -> Result<()> {
+    let stop = Arc::clone(stop);
+    ctrlc::set_handler(move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        then();
+    })
+    .context("cannot watch for Ctrl-C")
 }
 
 /// Shows the progress of a download, which `--quiet` turns off.

@@ -4,12 +4,10 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use super::lines::{QualityLine, answer_file};
-use super::notes::print_notes;
 use super::print_json;
 use super::text_args::QualityArgs;
 use riposte::answer::quality::{QualityQuestion, rate};
 use riposte::lazy::Lazy;
-use riposte::models;
 use riposte::reading::stance_encoder::StanceEncoder;
 
 /// What a note says if the stance encoder is not installed.
@@ -17,14 +15,7 @@ pub(super) const OTHERWISE: &str = "quality is estimated from words only";
 
 /// `riposte quality`.
 pub fn quality(args: &QualityArgs) -> Result<u8> {
-    let models = args.models.open()?;
-    let encoder = models::installed_stance_encoder(
-        &models,
-        args.models.compute(),
-        OTHERWISE,
-        &mut print_notes,
-    )?;
-    quality_by(args, encoder.as_deref())
+    quality_by(args, args.models.stance_encoder(OTHERWISE)?.as_deref())
 }
 
 /// The same with the encoder, if it is installed.

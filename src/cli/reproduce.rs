@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use riposte_eval::escaped;
 use super::args::Quiet;
 use super::faults::FaultLog;
 use super::progress::EventPrinter;
-use super::{print, print_json, shown, terminal};
+use super::{on_interrupt, print, print_json, shown, terminal};
 use riposte::judge::reproduce;
 use riposte::judge::reproduce::{
     FinishedJob, Job, ListedTable, REPORT, REPORT_JSON, ReproduceHost, ReproduceSettings, RowState,
@@ -67,14 +67,8 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<u8> {
         return list(args, &reproduce::list(&settings)?);
     }
     let stop = Arc::new(AtomicBool::new(false));
-    let interrupted = stop.clone();
     // the commands are interrupted by the same key
-    ctrlc::set_handler(move || {
-        if interrupted.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .context("cannot watch for Ctrl-C")?;
+    on_interrupt(&stop, || ())?;
     let mut host = ReproduceHost {
         run: &mut run,
         stop: &stop,

@@ -12,12 +12,12 @@ use riposte_serve::{LogRecord, ServerSettings, Switch};
 
 use super::args::{CacheArgs, Quiet, STORAGE, THREADS};
 use super::faults::FaultLog;
-use super::parse;
 use super::progress::EventPrinter;
 use super::text_args::RerankArgs;
+use super::{on_interrupt, parse};
 use riposte::collection::read_bytes;
 use riposte::serve::ServedCollections;
-use riposte::session::{CollectionSource, Session};
+use riposte::session::CollectionSource;
 
 const SAFETY: &str = "Access";
 
@@ -137,10 +137,8 @@ impl ServeArgs {
 
     /// What is opened, in the order in which it was typed.
     fn collections(&self) -> Result<Vec<CollectionSource>> {
-        let session = Session {
-            threads: self.threads,
-            ..(self.models).session(self.cache.places(None, self.index.as_ref()))?
-        };
+        let places = self.cache.places(None, self.index.as_ref());
+        let session = self.models.session(places, self.threads)?;
         let sources = self.input.iter();
         let sources = sources.map(|input| CollectionSource::new(session.clone(), input));
         Ok(sources.collect())
@@ -149,15 +147,11 @@ impl ServeArgs {
 
 /// Ends the server on Ctrl-C and SIGTERM; a second signal ends the process at once.
 fn end_on_signal(switch: &Switch, stop: &Arc<AtomicBool>) -> Result<()> {
-    let (switch, stop) = (switch.clone(), Arc::clone(stop));
-    ctrlc::set_handler(move || {
-        if stop.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
+    let switch = switch.clone();
+    on_interrupt(stop, move || {
         say!("\nending");
         switch.end();
     })
-    .context("cannot watch for Ctrl-C")
 }
 
 /// Ends the server at the end of standard input, or when it cannot be read.

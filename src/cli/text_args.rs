@@ -1,6 +1,7 @@
 //! The options of the commands for texts, and those that commands for images share with them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -8,12 +9,16 @@ use riposte_nn::conv::NumericMode;
 
 use super::args::{CacheArgs, LAST, QUIET, Quiet, STORAGE, TAG, THREADS};
 use super::faults::FaultArgs;
+use super::notes::print_notes;
 use super::parse;
 use super::recipe_args::{SearchArgs, SetArgs};
 use riposte::collection::task::Task;
 use riposte::device::{BackendMode, Compute};
 use riposte::files::metadata::UserMetadata;
+use riposte::lazy::Lazy;
+use riposte::models;
 use riposte::places::Places;
+use riposte::reading::stance_encoder::StanceEncoder;
 use riposte::session::Session;
 use riposte::topic::question::TopicParts;
 use riposte::weights::Models;
@@ -299,6 +304,15 @@ impl ComputeArgs {
             backend: self.backend,
         }
     }
+
+    /// The stance encoder. If it is not installed, a note says so, and that `otherwise` happens.
+    pub(super) fn stance_encoder(
+        &self,
+        otherwise: &str,
+    ) -> Result<Option<Arc<Lazy<StanceEncoder>>>> {
+        let models = self.open()?;
+        models::installed_stance_encoder(&models, self.compute(), otherwise, &mut print_notes)
+    }
 }
 
 impl ModelsArgs {
@@ -319,12 +333,11 @@ pub(super) struct EncoderArgs {
 }
 
 impl EncoderArgs {
-    pub(super) fn open(&self) -> Result<Models> {
-        Ok(self.all.open()?.with_sentence(self.sentence.clone()))
-    }
-
-    pub(super) fn compute(&self) -> Compute {
-        self.all.compute()
+    /// A session with these models, and with this number of threads.
+    pub(super) fn session(&self, places: Places, threads: Option<usize>) -> Result<Session> {
+        let models = self.all.open()?.with_sentence(self.sentence.clone());
+        let session = Session::new(places, models, self.all.compute());
+        Ok(Session { threads, ..session })
     }
 }
 
@@ -339,10 +352,11 @@ pub(super) struct RerankArgs {
 }
 
 impl RerankArgs {
-    /// A session with these models.
-    pub(super) fn session(&self, places: Places) -> Result<Session> {
-        let models = self.encoders.open()?.with_cross(self.cross.clone());
-        Ok(Session::new(places, models, self.encoders.compute()))
+    /// Like [`EncoderArgs::session`], with the cross-encoder.
+    pub(super) fn session(&self, places: Places, threads: Option<usize>) -> Result<Session> {
+        let mut session = self.encoders.session(places, threads)?;
+        session.models = session.models.with_cross(self.cross.clone());
+        Ok(session)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `controversial`, `comparative` and `rank`.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
@@ -19,32 +19,37 @@ use riposte::runs::plan::Wishes;
 use riposte::runs::run_files::OutputSettings;
 use riposte::runs::service::ServiceRun;
 use riposte::runs::texts::FinishedTextRun;
-use riposte::session::{CollectionSource, Session};
+use riposte::session::CollectionSource;
 use riposte::texts::indexes::TextIndexes;
 
 /// `riposte controversial`.
 pub fn controversial(args: &ControversialArgs) -> Result<u8> {
-    let wanted = Wanted {
-        stances: true,
-        debate: args.debate.as_deref(),
-        key_file: None,
-    };
-    retrieve(&args.texts, TextTask::Controversial, wanted)
+    let wishes = Wishes::default();
+    retrieve(
+        &args.texts,
+        TextTask::Controversial,
+        args.debate.as_ref(),
+        wishes,
+    )
 }
 
 /// `riposte comparative`.
 pub fn comparative(args: &ComparativeArgs) -> Result<u8> {
-    let wanted = Wanted {
-        stances: !args.no_stance,
-        debate: None,
-        key_file: args.key_file.as_deref(),
+    let wishes = Wishes {
+        without_stances: args.no_stance,
+        key_file: args.key_file.clone(),
+        ..Wishes::default()
     };
-    retrieve(&args.texts, TextTask::Comparative, wanted)
+    retrieve(&args.texts, TextTask::Comparative, None, wishes)
 }
 
 /// `riposte rank`.
 pub fn rank(args: &TextArgs) -> Result<u8> {
-    retrieve(args, TextTask::Rank, Wanted::default())
+    let wishes = Wishes {
+        without_stances: true,
+        ..Wishes::default()
+    };
+    retrieve(args, TextTask::Rank, None, wishes)
 }
 
 /// Prints how much of an index was verified.
@@ -61,28 +66,20 @@ pub(crate) fn print_all_verified(indexes: &TextIndexes) {
     }
 }
 
-/// Settings that not all text tasks have.
-#[derive(Clone, Copy, Default)]
-struct Wanted<'a> {
-    /// Whether the lines contain stances.
-    stances: bool,
-    /// The file for debate sheets.
-    debate: Option<&'a Path>,
-    /// The file with the key of a search engine.
-    key_file: Option<&'a Path>,
-}
-
-fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
+fn retrieve(
+    args: &TextArgs,
+    task: TextTask,
+    debate: Option<&PathBuf>,
+    wishes: Wishes,
+) -> Result<u8> {
     let kind = Task::Texts(task);
     let settings = args.search.settings();
     let approaches = args.approach.iter();
     let approaches = approaches.map(|name| Approach::find_with(kind, name, &settings));
     let approaches = approaches.collect::<Result<_>>()?;
     let indexing = &args.indexing;
-    let session = Session {
-        threads: indexing.threads,
-        ..args.models.session(indexing.places(None))?
-    };
+    let places = indexing.places(None);
+    let session = args.models.session(places, indexing.threads)?;
     let source = CollectionSource {
         rehash: args.rehash,
         ..CollectionSource::new(session, &args.input)
@@ -93,17 +90,15 @@ fn retrieve(args: &TextArgs, task: TextTask, wanted: Wanted) -> Result<u8> {
         topics: topics.map_or(TopicSource::Collection, TopicSource::File),
         parts: topic_parts(&args.parts),
         explain: args.explain.is_some(),
-        without_stances: !wanted.stances,
-        debate: wanted.debate.is_some(),
-        key_file: wanted.key_file.map(Path::to_owned),
-        ..Wishes::default()
+        debate: debate.is_some(),
+        ..wishes
     });
     args.metadata.note_for_tira();
     let output = OutputSettings {
         dir: args.output.clone(),
         tag: args.tag.clone(),
         explain: args.explain.clone(),
-        debate: wanted.debate.map(Path::to_owned),
+        debate: debate.cloned(),
         metadata: args.metadata.config(),
         faults: args.faults.file(Some(&args.output)),
     };

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use memchr::memchr2;
-use riposte_eval::{DocId, LineError, Stance};
+use riposte_eval::{DocId, LineError};
 use serde::Deserialize;
 use strum::VariantNames;
 
 use super::braces::ObjectEnds;
+use super::entries::StoredText;
 use super::portal::Portal;
 use super::source;
 use super::{Fault, FaultKind};
@@ -24,44 +25,6 @@ const WHOLE: &str = "args-me";
 
 /// The number of bytes that are read at once.
 const BLOCK: usize = 1 << 18;
-
-/// An argument: a conclusion and its premises.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PortalArgument {
-    /// "S988d2948-Aacef8d14" (version 2020-04-01) or "10113b57-2019-04-18T17:05:08Z-00001-000".
-    pub id: DocId,
-    /// May be empty.
-    pub conclusion: String,
-    pub premises: Vec<Premise>,
-    /// The title of the debate from which it was taken; may be empty.
-    pub title: String,
-    /// The address of the page from which it was taken.
-    pub url: Option<String>,
-    /// The text of that page. May be empty.
-    pub source: String,
-    /// The debate portal that the page belongs to.
-    pub portal: Option<Portal>,
-}
-
-/// A premise, and whether it supports or attacks the conclusion.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Premise {
-    pub text: String,
-    pub stance: Option<Stance>,
-}
-
-impl PortalArgument {
-    /// The texts of the premises, one per line.
-    pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.premises.iter().map(|p| p.text.as_str()).collect();
-        texts.join("\n")
-    }
-
-    /// The stance of the first premise that has one.
-    pub fn stance(&self) -> Option<Stance> {
-        self.premises.iter().find_map(|p| p.stance)
-    }
-}
 
 /// The files of an args.me corpus, in the order in which they are read.
 #[derive(Clone, Debug)]
@@ -97,7 +60,7 @@ impl ArgumentCollection {
     }
 
     /// Reads the arguments in the order of the files. Where something could not be read, the iterator returns a fault.
-    pub fn arguments(&self) -> impl Iterator<Item = Result<PortalArgument, Fault>> + use<> {
+    pub fn arguments(&self) -> impl Iterator<Item = Result<StoredText, Fault>> + use<> {
         self.files.clone().into_iter().flat_map(ArgumentFile::open)
     }
 }
@@ -129,8 +92,9 @@ struct RawContext {
 }
 
 impl RawArgument {
-    /// `file` is the file that contains the argument.
-    fn argument(self, file: &Path) -> Result<PortalArgument, String> {
+    /// The texts are the premises, one per line, the conclusion, the title of the debate and the text of the page from which the argument was taken. Its
+    /// stance is that of the first premise that has one. `file` is the file that contains the argument.
+    fn argument(self, file: &Path) -> Result<StoredText, String> {
         source::check_id(&self.id)?;
         let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let context = self.context.unwrap_or_default();
@@ -138,23 +102,18 @@ impl RawArgument {
         let title = filled(context.discussion_title)
             .or_else(|| filled(context.topic))
             .or_else(|| filled(context.source_title));
-        Ok(PortalArgument {
+        let mut stances = self.premises.iter().filter_map(|of| of.stance.as_ref());
+        let stance = stances.find_map(|word| word.trim().to_ascii_uppercase().parse().ok());
+        let premises = self.premises.into_iter();
+        let premises: Vec<String> = premises.map(|of| of.text.unwrap_or_default()).collect();
+        let others = [self.conclusion, title, filled(context.source_text)];
+        let mut texts = vec![premises.join("\n")];
+        texts.extend(others.map(Option::unwrap_or_default));
+        Ok(StoredText {
             portal: Portal::of(context.source_domain.as_deref(), url.as_deref(), file),
-            id: DocId(self.id),
-            conclusion: self.conclusion.unwrap_or_default(),
-            premises: self
-                .premises
-                .into_iter()
-                .map(|premise| Premise {
-                    text: premise.text.unwrap_or_default(),
-                    stance: premise
-                        .stance
-                        .and_then(|word| word.trim().to_ascii_uppercase().parse().ok()),
-                })
-                .collect(),
-            title: title.unwrap_or_default(),
+            stance,
             url,
-            source: filled(context.source_text).unwrap_or_default(),
+            ..StoredText::new(DocId(self.id), texts)
         })
     }
 }
@@ -204,7 +163,7 @@ struct ArgumentFile {
 }
 
 impl ArgumentFile {
-    fn open(path: PathBuf) -> Box<dyn Iterator<Item = Result<PortalArgument, Fault>>> {
+    fn open(path: PathBuf) -> Box<dyn Iterator<Item = Result<StoredText, Fault>>> {
         match source::open(&path) {
             Ok(reader) => Box::new(ArgumentFile {
                 path,
@@ -392,7 +351,7 @@ impl ArgumentFile {
     }
 
     /// Reads the argument that begins here, and moves to the position after it.
-    fn read_object(&mut self) -> Result<PortalArgument, Fault> {
+    fn read_object(&mut self) -> Result<StoredText, Fault> {
         let Some(end) = self.object_end() else {
             let fault = self.fault(if self.exhausted {
                 "the file ends inside an argument"
@@ -423,7 +382,7 @@ impl ArgumentFile {
 }
 
 impl Iterator for ArgumentFile {
-    type Item = Result<PortalArgument, Fault>;
+    type Item = Result<StoredText, Fault>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

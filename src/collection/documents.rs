@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use riposte_eval::DocId;
 use serde::Deserialize;
 
+use super::entries::StoredText;
 use super::lines::JsonLines;
 use super::{Fault, FaultKind, source};
 
@@ -18,14 +19,6 @@ const NAMES: [&str; 4] = [
     "documents.jsonl",
     "documents.jsonl.gz",
 ];
-
-/// A document: a title and a text. Either may be empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextDocument {
-    pub id: DocId,
-    pub title: String,
-    pub text: String,
-}
 
 /// A file of documents.
 #[derive(Clone, Debug)]
@@ -47,7 +40,7 @@ impl DocumentCollection {
     }
 
     /// Reads the documents in order. For a line that cannot be read, the iterator returns a fault.
-    pub fn documents(&self) -> impl Iterator<Item = Result<TextDocument, Fault>> + use<> {
+    pub fn documents(&self) -> impl Iterator<Item = Result<StoredText, Fault>> + use<> {
         JsonLines::new(&self.file, FaultKind::Document, RawDocument::document)
     }
 }
@@ -55,7 +48,7 @@ impl DocumentCollection {
 /// Reads documents from a stream, each with the number of its line. Faults name no file.
 pub fn lines(
     input: Box<dyn Read + Send>,
-) -> impl Iterator<Item = (u64, Result<TextDocument, Fault>)> {
+) -> impl Iterator<Item = (u64, Result<StoredText, Fault>)> {
     JsonLines::of(input, FaultKind::Document, RawDocument::document).numbered()
 }
 
@@ -79,7 +72,8 @@ enum Id {
 }
 
 impl RawDocument {
-    fn document(self) -> Result<TextDocument, String> {
+    /// The texts are the text and the title. Either may be empty.
+    fn document(self) -> Result<StoredText, String> {
         let id = match self.beir_id.or(self.docno) {
             Some(Id::Text(id)) => id,
             Some(Id::Positive(id)) => id.to_string(),
@@ -87,10 +81,7 @@ impl RawDocument {
             None => return Err("it has no `_id`, `docno` or `doc_id`".into()),
         };
         source::check_id(&id)?;
-        Ok(TextDocument {
-            id: DocId(id),
-            title: self.title.unwrap_or_default(),
-            text: self.text.unwrap_or_default(),
-        })
+        let texts = [self.text, self.title].map(Option::unwrap_or_default);
+        Ok(StoredText::new(DocId(id), texts.into()))
     }
 }

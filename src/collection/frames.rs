@@ -20,6 +20,7 @@ use riposte_eval::lines::JsonObject;
 use serde::Deserialize;
 
 use super::images::{ImageFolder, is_document_id};
+use crate::disk::parent;
 use crate::limits::{
     MAX_DOCUMENT_FILE_BYTES, MAX_FRAME_BYTES, MAX_FRAME_DEPTH, MAX_FRAME_FILES,
     MAX_FRAME_HEADER_BYTES, MAX_FRAME_ID_BYTES, MAX_FRAME_PATH_BYTES,
@@ -159,9 +160,7 @@ pub(crate) fn is_inside(path: &str) -> bool {
 /// Writes a file of a frame.
 fn copy(header: &FileHeader, input: &mut dyn Read, dir: &Path) -> Result<()> {
     let path = dir.join(&header.path);
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).context("cannot create its directory")?;
-    }
+    fs::create_dir_all(parent(&path)).context("cannot create its directory")?;
     // this is an error if the header lists a path twice
     let mut file = File::create_new(&path).context("cannot create it")?;
     if header.omitted {

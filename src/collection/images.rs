@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use riposte_eval::DocId;
 
 use super::{Fault, FaultKind};
-use crate::disk::regular;
+use crate::disk::{is_hex, regular};
 pub use documents::{
     CrawlRank, DocumentFiles, FileState, GivenTexts, ImageDocument, PageDocument, UnreadFile,
     bytes_of,
@@ -158,10 +158,7 @@ pub(super) fn is_document_id(name: &str) -> bool {
 
 /// Whether `name` is "I" and lower-case hex digits, `length` characters in all.
 fn is_id(name: &str, length: usize) -> bool {
-    name.len() == length
-        && name
-            .strip_prefix('I')
-            .is_some_and(|hex| hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+    name.len() == length && name.strip_prefix('I').is_some_and(is_hex)
 }
 
 #[cfg(test)]

@@ -20,4 +20,4 @@ pub(crate) mod topics;
 pub use crate::events::{Fault, FaultKind};
 pub use source::{read_bytes, read_judged, read_judged_stdin, read_regular};
 pub use topics::read_topics;
-pub(crate) use topics::{ReadTopics, read_topics_with_faults};
+pub(crate) use topics::read_topics_with_faults;

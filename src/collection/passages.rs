@@ -10,21 +10,10 @@ use anyhow::{Context, Result, bail};
 use riposte_eval::DocId;
 use serde::Deserialize;
 
+use super::entries::StoredText;
 use super::lines::JsonLines;
 use super::{Fault, FaultKind, source};
 use crate::disk::regular;
-
-/// A passage of a web page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Passage {
-    /// The page's id and the number of the passage: "clueweb12-0004wb-25-32367___1".
-    pub id: DocId,
-    pub contents: String,
-    /// Queries predicted for the passage by a model, one per line; empty if the file has no field for them.
-    pub expansion: String,
-    /// The page's address, `chatNoirUrl`.
-    pub url: Option<String>,
-}
 
 /// A file of passages.
 #[derive(Clone, Debug)]
@@ -66,22 +55,27 @@ impl PassageCollection {
     }
 
     /// Reads the passages in order. For a line that cannot be read, the iterator returns a fault.
-    pub fn passages(&self) -> impl Iterator<Item = Result<Passage, Fault>> + use<> {
+    pub fn passages(&self) -> impl Iterator<Item = Result<StoredText, Fault>> + use<> {
         JsonLines::new(&self.file, FaultKind::Passage, RawPassage::passage)
     }
 }
 
 /// Reads passages from a stream, each with the number of its line. Faults name no file.
-pub fn lines(input: Box<dyn Read + Send>) -> impl Iterator<Item = (u64, Result<Passage, Fault>)> {
+pub fn lines(
+    input: Box<dyn Read + Send>,
+) -> impl Iterator<Item = (u64, Result<StoredText, Fault>)> {
     JsonLines::of(input, FaultKind::Passage, RawPassage::passage).numbered()
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RawPassage {
+    /// The page's id and the number of the passage: "clueweb12-0004wb-25-32367___1".
     id: String,
     contents: String,
+    /// The page's address.
     chat_noir_url: Option<String>,
+    /// Queries predicted for the passage by a model.
     #[serde(
         alias = "queries",
         alias = "predictedQueries",
@@ -99,17 +93,17 @@ enum Expansion {
 }
 
 impl RawPassage {
-    fn passage(self) -> Result<Passage, String> {
+    /// The texts are the contents and, one per line, the predicted queries.
+    fn passage(self) -> Result<StoredText, String> {
         source::check_id(&self.id)?;
-        Ok(Passage {
-            id: DocId(self.id),
-            contents: self.contents,
-            expansion: match self.expansion {
-                Some(Expansion::One(text)) => text,
-                Some(Expansion::Several(texts)) => texts.join("\n"),
-                None => String::new(),
-            },
+        let expansion = match self.expansion {
+            Some(Expansion::One(text)) => text,
+            Some(Expansion::Several(texts)) => texts.join("\n"),
+            None => String::new(),
+        };
+        Ok(StoredText {
             url: self.chat_noir_url.filter(|url| !url.is_empty()),
+            ..StoredText::new(DocId(self.id), vec![self.contents, expansion])
         })
     }
 }

@@ -2,21 +2,13 @@
 
 use std::path::Path;
 
-use strum::VariantArray;
+use strum::{EnumString, IntoStaticStr, VariantArray, VariantNames};
 
 use crate::names::serde_by_name;
 
 /// A debate portal. Its name is also that of its file in the corpus. Indexes store its number.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    VariantArray,
-    strum::VariantNames,
+    Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray, VariantNames,
 )]
 #[strum(serialize_all = "lowercase")]
 pub enum Portal {
@@ -37,7 +29,7 @@ impl Portal {
         let named = |text: &str| {
             let letters = text.chars().filter(char::is_ascii_alphabetic);
             let letters: String = letters.collect::<String>().to_lowercase();
-            let mut known = Portal::VARIANTS.iter().copied();
+            let mut known = <Portal as VariantArray>::VARIANTS.iter().copied();
             let found = known.find(|portal| letters.contains(<&str>::from(portal)));
             found.or_else(|| {
                 letters

@@ -10,6 +10,7 @@ mod packed;
 mod wacz;
 mod warc;
 
+use std::fmt::Display;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -58,43 +59,32 @@ impl SavedFile {
     }
 }
 
-/// Why something was left out that is not broken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LeftOut {
-    /// A response with an error, such as 404.
-    NoAnswer,
-    /// HTML that is not in the list of pages of its WACZ file.
-    Unlisted,
-}
-
 /// Something in a source.
 #[derive(Debug)]
 pub enum SavedItem {
-    Page(SavedFile),
-    Picture(SavedFile),
+    Saved(SavedKind, SavedFile),
     /// Whoever refers to `from` gets what is at `to`.
     Redirect {
         from: String,
         to: String,
     },
-    LeftOut(LeftOut),
+    /// A response with an error, such as 404, was left out.
+    NoAnswer,
+    /// HTML that is not in the list of pages of its WACZ file was left out.
+    Unlisted,
     Fault(Fault),
 }
 
-impl SavedItem {
-    fn of(kind: SavedKind, saved: SavedFile) -> SavedItem {
-        match kind {
-            SavedKind::Page => SavedItem::Page(saved),
-            SavedKind::Picture => SavedItem::Picture(saved),
-        }
-    }
+/// What happens to everything that is found in a source.
+pub(crate) type OnFound<'f> = dyn FnMut(SavedItem) -> Result<()> + 'f;
 
-    fn fault(kind: SavedKind, file: &Path, what: impl Into<String>) -> SavedItem {
+impl SavedItem {
+    fn fault(kind: SavedKind, file: &Path, what: impl Display) -> SavedItem {
         let kind = match kind {
             SavedKind::Page => FaultKind::Page,
             SavedKind::Picture => FaultKind::Image,
         };
-        SavedItem::Fault(Fault::in_file(kind, file, what))
+        SavedItem::Fault(Fault::in_file(kind, file, what.to_string()))
     }
 }
 
@@ -143,7 +133,7 @@ pub fn files(source: &Path) -> Result<(Vec<PathBuf>, usize)> {
 ///
 /// # Errors
 /// `found` fails. What is broken in the file is no error: it is passed to `found` as a fault.
-pub fn read(file: &Path, found: &mut dyn FnMut(SavedItem) -> Result<()>) -> Result<()> {
+pub fn read(file: &Path, found: &mut OnFound) -> Result<()> {
     let name = file.file_name().unwrap_or_default();
     let name = name.to_string_lossy().to_lowercase();
     if let Some(what) = foreign(&name) {
@@ -160,13 +150,7 @@ pub fn read(file: &Path, found: &mut dyn FnMut(SavedItem) -> Result<()>) -> Resu
         _ => match kind_by_beginning(file) {
             Ok(Some(kind)) => kind,
             Ok(None) => return Ok(()),
-            Err(error) => {
-                return found(SavedItem::fault(
-                    SavedKind::Picture,
-                    file,
-                    error.to_string(),
-                ));
-            }
+            Err(error) => return found(SavedItem::fault(SavedKind::Picture, file, error)),
         },
     };
     match regular::read(file, MAX_SAVED_FILE_BYTES) {
@@ -174,16 +158,16 @@ pub fn read(file: &Path, found: &mut dyn FnMut(SavedItem) -> Result<()>) -> Resu
             let path = std::path::absolute(file);
             let path = path.with_context(|| format!("cannot read {}", file.display()))?;
             let saved = SavedFile::new(location::of_file(&path), bytes, file);
-            found(SavedItem::of(kind, saved))
+            found(SavedItem::Saved(kind, saved))
         }
-        Err(error) => found(SavedItem::fault(kind, file, error.to_string())),
+        Err(error) => found(SavedItem::fault(kind, file, error)),
     }
 }
 
-fn read_mhtml(file: &Path, found: &mut dyn FnMut(SavedItem) -> Result<()>) -> Result<()> {
+fn read_mhtml(file: &Path, found: &mut OnFound) -> Result<()> {
     let bytes = match regular::read(file, MAX_MHTML_BYTES) {
         Ok(bytes) => bytes,
-        Err(error) => return found(SavedItem::fault(SavedKind::Page, file, error.to_string())),
+        Err(error) => return found(SavedItem::fault(SavedKind::Page, file, error)),
     };
     or_fault(file, found, |found| mhtml::read(&bytes, file, found))
 }
@@ -191,39 +175,30 @@ fn read_mhtml(file: &Path, found: &mut dyn FnMut(SavedItem) -> Result<()>) -> Re
 /// Reads a file by `read`. If that fails and `found` did not, the file is broken, which is a fault.
 fn or_fault(
     file: &Path,
-    found: &mut dyn FnMut(SavedItem) -> Result<()>,
-    read: impl FnOnce(&mut dyn FnMut(SavedItem) -> Result<()>) -> Result<()>,
+    found: &mut OnFound,
+    read: impl FnOnce(&mut OnFound) -> Result<()>,
 ) -> Result<()> {
     let mut failed = false;
     match read(&mut |one| found(one).inspect_err(|_| failed = true)) {
-        Err(error) if !failed => found(SavedItem::fault(
-            SavedKind::Page,
-            file,
-            format!("{error:#}"),
-        )),
+        Err(error) if !failed => {
+            let what = format!("{error:#}");
+            found(SavedItem::fault(SavedKind::Page, file, what))
+        }
         result => result,
     }
 }
 
-type ReadArchive = fn(fs::File, &Path, &mut dyn FnMut(SavedItem) -> Result<()>) -> Result<()>;
+type ReadArchive = fn(fs::File, &Path, &mut OnFound) -> Result<()>;
 
-fn read_archive(
-    file: &Path,
-    read: ReadArchive,
-    found: &mut dyn FnMut(SavedItem) -> Result<()>,
-) -> Result<()> {
+fn read_archive(file: &Path, read: ReadArchive, found: &mut OnFound) -> Result<()> {
     let opened = match regular::open(file) {
         Ok(opened) => opened,
-        Err(error) => return found(SavedItem::fault(SavedKind::Page, file, error.to_string())),
+        Err(error) => return found(SavedItem::fault(SavedKind::Page, file, error)),
     };
     or_fault(file, found, |found| read(opened, file, found))
 }
 
-fn read_warc(
-    input: fs::File,
-    file: &Path,
-    found: &mut dyn FnMut(SavedItem) -> Result<()>,
-) -> Result<()> {
+fn read_warc(input: fs::File, file: &Path, found: &mut OnFound) -> Result<()> {
     let size = input.metadata().map_or(0, |found| found.len());
     warc::read(input, size, file, &|_| true, found)
 }

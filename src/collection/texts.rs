@@ -5,9 +5,10 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use riposte_eval::TextTask;
 
+use super::Fault;
 use super::arguments::ArgumentCollection;
 use super::documents::DocumentCollection;
-use super::entries::EntryCollection;
+use super::entries::{EntryCollection, StoredText};
 use super::passages::PassageCollection;
 use super::shards::ShardCollection;
 
@@ -32,6 +33,17 @@ impl TextCollection {
             TextCollection::Documents(_) => TextTask::Rank,
             TextCollection::Entries(entries) => entries.task,
             TextCollection::Shards(shards) => shards.task,
+        }
+    }
+
+    /// Reads the texts in order; none for shards. For what cannot be read, the iterator returns a fault.
+    pub(crate) fn texts(&self) -> Box<dyn Iterator<Item = Result<StoredText, Fault>>> {
+        match self {
+            TextCollection::Arguments(arguments) => Box::new(arguments.arguments()),
+            TextCollection::Passages(passages) => Box::new(passages.passages()),
+            TextCollection::Documents(documents) => Box::new(documents.documents()),
+            TextCollection::Entries(entries) => Box::new(entries.texts()),
+            TextCollection::Shards(_) => Box::new(std::iter::empty()),
         }
     }
 }

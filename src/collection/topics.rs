@@ -10,14 +10,6 @@ use riposte_eval::topic::{self, Topic};
 use super::source::read_regular;
 use super::{Fault, FaultKind};
 
-/// The topics of a file, and the faults in it.
-#[derive(Clone, Debug)]
-pub struct ReadTopics {
-    /// In the order of the file; at least one.
-    pub topics: Vec<Topic>,
-    pub faults: Vec<Fault>,
-}
-
 /// Reads a topics file (XML, or `queries.jsonl` of TIREx or BEIR), plain or gzip. The encoding is that of the byte order mark or, without one, of the
 /// XML declaration; otherwise UTF-8.
 ///
@@ -27,19 +19,16 @@ pub fn read_topics(path: &Path) -> Result<Vec<Topic>> {
     topic::parse(&read_text(path).with_context(reading)?).with_context(reading)
 }
 
-/// Reads a topics file as [`read_topics`] does, but skips what is broken.
+/// Reads a topics file as [`read_topics`] does, but skips what is broken: its topics in the order of the file, at least one, and the faults in it.
 ///
 /// Errors, with the path: the file cannot be read, has more than 64 MiB, is not valid in its encoding, or [`topic::read`] fails.
-pub(crate) fn read_topics_with_faults(path: &Path) -> Result<ReadTopics> {
+pub(crate) fn read_topics_with_faults(path: &Path) -> Result<(Vec<Topic>, Vec<Fault>)> {
     let reading = || reading(path);
     let file = topic::read(&read_text(path).with_context(reading)?).with_context(reading)?;
     let faults = file.faults.into_iter();
-    Ok(ReadTopics {
-        topics: file.topics,
-        faults: faults
-            .map(|fault| Fault::new(FaultKind::Topic, path, Some(fault.line), fault.what))
-            .collect(),
-    })
+    let faults =
+        faults.map(|fault| Fault::new(FaultKind::Topic, path, Some(fault.line), fault.what));
+    Ok((file.topics, faults.collect()))
 }
 
 fn reading(path: &Path) -> String {

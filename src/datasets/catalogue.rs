@@ -14,6 +14,7 @@ use crate::limits::{
     MAX_ARCHIVE_GROWTH, MAX_ARCHIVE_MORE_BYTES, MAX_CATALOGUE_BYTES, MAX_COMPARED_NAME_BYTES,
     MAX_TIMES_STATED,
 };
+use crate::web::is_web_address;
 
 /// One file of a data set.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -229,10 +230,7 @@ fn check_file(file: &DataFile) -> Result<()> {
     ensure!(is_plain_name(&file.file), "not a plain file name");
     ensure!(!file.urls.is_empty(), "no address");
     for url in &file.urls {
-        ensure!(
-            url.starts_with("https://") || url.starts_with("http://"),
-            "{url:?} is not a web address"
-        );
+        ensure!(is_web_address(url), "{url:?} is not a web address");
     }
     ensure!(
         file.bytes.is_some() != file.most.is_some() && file.at_most() > 0,

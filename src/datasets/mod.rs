@@ -13,8 +13,7 @@ pub use entry_name::ExtractedPath;
 pub use get::{DatasetRequest, FetchedDataset, get};
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
-use std::io;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -22,7 +21,7 @@ use indicatif::DecimalBytes;
 use serde::{Deserialize, Serialize};
 
 use crate::directories::datasets_directory;
-use crate::disk::{open_lock, read_record, regular, remove_if_there};
+use crate::disk::{open_lock, read_record, regular, remove_if_there, try_lock};
 use entry_name::{MARKER, UNFINISHED};
 
 /// What stands before the name of a data set where a path could be meant, too.
@@ -178,15 +177,12 @@ fn lock(dir: &Path, name: &str) -> Result<File> {
     let writing = || format!("cannot write {}", unfinished.display());
     fs::create_dir_all(&unfinished).with_context(writing)?;
     let file = open_lock(&unfinished.join(LOCK)).with_context(writing)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            bail!("another riposte is getting or removing the data set {name}")
-        }
-        // some file systems have no locks
-        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(file),
-        Err(TryLockError::Error(e)) => Err(e).with_context(writing),
-    }
+    let is_free = try_lock(&file).with_context(writing)?;
+    ensure!(
+        is_free,
+        "another riposte is getting or removing the data set {name}"
+    );
+    Ok(file)
 }
 
 /// The data set that a word means where a path could be meant, too; `None` if it means a path. What exists is a path, unless the word begins with

@@ -18,7 +18,7 @@ use riposte_eval::qrels::{self, GradedQrels, Qrels};
 use riposte_eval::topic::Topic;
 use riposte_eval::{LineError, escaped, run};
 
-use crate::collection::{self, Fault, FaultKind, ReadTopics, read_judged, read_regular};
+use crate::collection::{self, Fault, FaultKind, read_judged, read_regular};
 use crate::disk::{self, regular};
 use crate::events::{Event, OnEvent};
 use crate::limits::MAX_RUN_BYTES;
@@ -69,7 +69,7 @@ pub(crate) fn read_topics(
         Some(file) => file.to_owned(),
         None => own_topics(collection)?.unwrap_or_else(|| collection.join(Edition::first().file)),
     };
-    let ReadTopics { mut topics, faults } = collection::read_topics_with_faults(&path)?;
+    let (mut topics, faults) = collection::read_topics_with_faults(&path)?;
     for fault in faults {
         on_event(Event::Fault(fault));
     }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::collection::images::{ImageCollection, ImageFolder, bytes_of};
 use crate::collection::{Fault, FaultKind, read_regular, read_topics};
-use crate::disk::regular;
+use crate::disk::{is_hex, regular};
 use crate::evidence::picture;
 
 /// What is in a collection.
@@ -141,7 +141,7 @@ fn entry_faults(entry: &ImageFolder) -> (usize, Vec<Fault>) {
     }
     for (page, dir) in document.pages.iter().zip(&listing.pages) {
         let hex = page.id.strip_prefix('P').unwrap_or_default();
-        if hex.len() < 16 || !hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        if hex.len() < 16 || !is_hex(hex) {
             faults.push(layout(
                 dir,
                 None,

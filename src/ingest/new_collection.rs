@@ -9,8 +9,8 @@ mod pages;
 mod write;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -58,57 +58,43 @@ pub enum Reason {
 impl Reason {
     /// The count with the reason, as a line that is printed.
     pub fn line(self, count: usize) -> String {
-        let (one, many, why) = match self {
+        const PICTURES: [&str; 2] = ["picture", "pictures"];
+        const ELEMENTS: [&str; 2] = ["image element", "image elements"];
+        let ([one, many], why) = match self {
             Reason::Unshown => (
-                "picture",
-                "pictures",
+                PICTURES,
                 "no page shows it (--keep-unshown keeps such pictures)",
             ),
             Reason::UnshownBroken => (
-                "picture",
-                "pictures",
+                PICTURES,
                 "no page shows it, and it is broken (--keep-unshown says why)",
             ),
             Reason::Small => (
-                "picture",
-                "pictures",
+                PICTURES,
                 "smaller than --min-side, like an icon or a tracking pixel",
             ),
-            Reason::Format => (
-                "picture",
-                "pictures",
-                "SVG, AVIF or HEIF, which riposte does not decode",
-            ),
+            Reason::Format => (PICTURES, "SVG, AVIF or HEIF, which riposte does not decode"),
             Reason::Embedded => (
-                "image element",
-                "image elements",
+                ELEMENTS,
                 "the image is inside the page (data:), and small, broken or a drawing",
             ),
-            Reason::NotSaved => (
-                "image element",
-                "image elements",
-                "its picture was not saved",
-            ),
-            Reason::Beyond => (
-                "image element",
-                "image elements",
-                "beyond what is read of a page (docs/limits.md)",
-            ),
+            Reason::NotSaved => (ELEMENTS, "its picture was not saved"),
+            Reason::Beyond => (ELEMENTS, "beyond what is read of a page (docs/limits.md)"),
             Reason::MorePages => (
-                "appearance",
-                "appearances",
+                ["appearance", "appearances"],
                 "the picture has as many pages as it may have (docs/limits.md)",
             ),
-            Reason::Repeated => ("page", "pages", "the same page was saved before"),
+            Reason::Repeated => (["page", "pages"], "the same page was saved before"),
             Reason::Links => (
-                "symbolic link",
-                "symbolic links",
+                ["symbolic link", "symbolic links"],
                 "it could lead out of the folder",
             ),
-            Reason::NoAnswer => ("response", "responses", "the server answered with an error"),
+            Reason::NoAnswer => (
+                ["response", "responses"],
+                "the server answered with an error",
+            ),
             Reason::Unlisted => (
-                "HTML file",
-                "HTML files",
+                ["HTML file", "HTML files"],
                 "not in the list of pages of its WACZ file",
             ),
         };
@@ -117,21 +103,14 @@ impl Reason {
 }
 
 /// The error that there is no image to make a collection of.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("nothing to write: {what}")]
 pub(crate) struct NoImage {
     /// Number of pictures and pages that were read.
     pub found: usize,
     /// What was read, and why it was left out.
     pub what: String,
 }
-
-impl fmt::Display for NoImage {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "nothing to write: {}", self.what)
-    }
-}
-
-impl std::error::Error for NoImage {}
 
 /// What was made.
 #[derive(Debug, Default)]

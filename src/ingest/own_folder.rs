@@ -3,7 +3,6 @@
 
 mod texts;
 
-use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,16 +43,9 @@ pub struct OwnFolder {
 }
 
 /// A folder has nothing that a collection can be made of.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct NothingThere(String);
-
-impl Display for NothingThere {
-    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NothingThere {}
 
 /// What a collection was made of, and what it has.
 #[derive(Debug, Default, Serialize, Deserialize)]

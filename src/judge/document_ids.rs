@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use riposte_eval::{DocId, TextTask};
 
-use crate::collection::Fault;
 use crate::collection::texts::{TextCollection, open_collection};
 use crate::texts::indexes::shard_ids;
 
@@ -15,22 +14,14 @@ use crate::texts::indexes::shard_ids;
 /// # Errors
 /// There is no collection of this task at `input`.
 pub(crate) fn document_ids(task: TextTask, input: &Path) -> Result<HashSet<DocId>> {
-    fn all<T>(
-        documents: impl Iterator<Item = Result<T, Fault>>,
-        id: impl Fn(T) -> DocId,
-    ) -> Result<HashSet<DocId>> {
-        let ids = documents.filter_map(|document| match document {
-            Ok(document) => Some(Ok(id(document))),
-            Err(fault) if fault.transient.is_some() => Some(Err(anyhow!("{fault}"))),
-            Err(_) => None,
-        });
-        ids.collect()
+    let collection = open_collection(task, input)?;
+    if let TextCollection::Shards(shards) = &collection {
+        return shard_ids(shards);
     }
-    Ok(match open_collection(task, input)? {
-        TextCollection::Arguments(arguments) => all(arguments.arguments(), |a| a.id)?,
-        TextCollection::Passages(passages) => all(passages.passages(), |p| p.id)?,
-        TextCollection::Documents(documents) => all(documents.documents(), |d| d.id)?,
-        TextCollection::Entries(entries) => all(entries.texts(), |text| text.id)?,
-        TextCollection::Shards(shards) => shard_ids(&shards)?,
-    })
+    let ids = collection.texts().filter_map(|document| match document {
+        Ok(document) => Some(Ok(document.id)),
+        Err(fault) if fault.transient.is_some() => Some(Err(anyhow!("{fault}"))),
+        Err(_) => None,
+    });
+    ids.collect()
 }

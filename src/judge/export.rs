@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use riposte_eval::edition::Edition;
 use riposte_eval::plain::{NO_JUDGEMENT, PlainQrels, PlainRun};
 use riposte_eval::qrels::{ImageQrels, Qrels};
-use riposte_eval::run::{self, ImageRunLine, TextRunLine};
+use riposte_eval::run::{ImageRunLine, TextRunLine, read_images, write_texts};
 use riposte_eval::{Stance, TopicId};
 
 use crate::collection::FaultKind;
@@ -24,18 +24,6 @@ const QRELS: [&str; 3] = ["topic.qrels", "argumentative.qrels", "stance.qrels"];
 /// Number of topics or lists that a note names.
 const NAMED: usize = 5;
 
-/// What is exported.
-pub struct RunExportSettings {
-    /// An image run.
-    pub run: PathBuf,
-    /// Judgements of images, which are exported for the run's queries, too.
-    pub qrels: Option<String>,
-    /// Decides which grades count as relevant.
-    pub edition: &'static Edition,
-    /// Whether the judgements of all topics are exported, instead of only those of topics in the run.
-    pub all_judged: bool,
-}
-
 /// An exported run.
 pub struct RunExport {
     /// The file of the run.
@@ -50,16 +38,22 @@ pub struct ExportedFile {
     pub content: String,
 }
 
-/// Exports an image run as TREC runs that have one query for each topic and stance. Notes say what differs from the image run.
+/// Exports an image run as TREC runs that have one query for each topic and stance. Notes say what differs from the image run. `qrels` are judgements of
+/// images, which are exported for the run's queries, too, or with `all_judged` for all topics; the edition decides which grades count as relevant.
 ///
 /// # Errors
 /// A file cannot be read, or is not an image run or not judgements of images.
-pub fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunExport> {
-    let judgements = settings.qrels.iter().map(Path::new);
-    check_once(judgements.chain([&*settings.run]))?;
+pub fn run(
+    run: &Path,
+    qrels: Option<&str>,
+    edition: &Edition,
+    all_judged: bool,
+    on_event: &mut OnEvent,
+) -> Result<RunExport> {
+    check_once(qrels.map(Path::new).into_iter().chain([run]))?;
     let stdin = Stdin::default();
-    let (path, bytes) = read_run(&settings.run, &stdin)?;
-    let (lines, errors) = run::read_images(&decode(bytes));
+    let (path, bytes) = read_run(run, &stdin)?;
+    let (lines, errors) = read_images(&decode(bytes));
     report_broken_lines(FaultKind::Run, &path, &errors, on_event);
     ensure!(
         !lines.is_empty(),
@@ -73,17 +67,17 @@ pub fn run(settings: &RunExportSettings, on_event: &mut OnEvent) -> Result<RunEx
     for (name, lines) in RUNS.into_iter().zip([&plain.pro, &plain.con, &both]) {
         files.push(ExportedFile {
             name,
-            text: run::write_texts(lines)?,
+            text: write_texts(lines)?,
             content: described(lines),
         });
     }
-    if let Some(argument) = &settings.qrels {
+    if let Some(argument) = qrels {
         let judgements = read_judgements(argument, &stdin, on_event)?;
         let Qrels::Images(qrels) = &judgements.qrels else {
             bail!("{argument} has no judgements of images (topic ONTOPIC|PRO|CON image grade)");
         };
-        let topics = topics(&lines, qrels, settings.all_judged, on_event);
-        let plain = PlainQrels::new(&topics, qrels, settings.edition);
+        let topics = topics(&lines, qrels, all_judged, on_event);
+        let plain = PlainQrels::new(&topics, qrels, edition);
         let what = format!(
             "without judgements: the files have {NO_JUDGEMENT} for them, so that they count as 0"
         );

@@ -1,7 +1,5 @@
 //! Checks what the types of a recipe leave open, and finds the lines of the values that are refused.
 
-use std::fmt;
-
 use anyhow::{Result, anyhow, ensure};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -9,20 +7,13 @@ use toml::de::{DeTable, DeValue};
 use crate::limits::{MAX_NUMBER, MIN_NUMBER};
 
 /// An error in a value of a recipe, with the keys that lead to the value.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{error:#}")]
 struct Misplaced {
     /// The outermost key comes first. The key of an element of an array is its index, which begins at 0.
     keys: Vec<String>,
     error: anyhow::Error,
 }
-
-impl fmt::Display for Misplaced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.error)
-    }
-}
-
-impl std::error::Error for Misplaced {}
 
 /// Adds to an error the place of the value that a check has refused. Each enclosing table adds its own key, so that [`located`] finds the line.
 pub(crate) trait At: Sized {

@@ -10,15 +10,6 @@ use anyhow::{Error, Result, anyhow, bail};
 use crate::events::{Event, OnEvent};
 use crate::weights::{self, AddOutcome, ModelOrigin, ModelRole, Models};
 
-/// What the user says about a model.
-#[derive(Clone, Debug, Default)]
-pub struct WantedModel {
-    /// Its name; `None` for that of its directory or repository.
-    pub name: Option<String>,
-    /// Its licence; `None` for what its files say.
-    pub licence: Option<String>,
-}
-
 /// A model that was added.
 #[derive(Clone, Debug)]
 pub struct Added {
@@ -32,20 +23,18 @@ pub struct Added {
     pub found: String,
 }
 
-/// Adds a model to the models directory.
+/// Adds a model to the models directory. Without a name, it gets that of its directory or repository; without a licence, what its files say.
 ///
 /// # Errors
 /// The name is taken; riposte cannot use the model, and the message names the file or the setting; or a file cannot be read, downloaded or written.
 pub fn add(
     models: &Models,
     place: &ModelOrigin,
-    wanted: &WantedModel,
+    name: Option<String>,
+    licence: Option<&str>,
     on_event: &mut OnEvent,
 ) -> Result<Added> {
-    let name = match &wanted.name {
-        Some(name) => name.clone(),
-        None => place.name()?,
-    };
+    let name = name.map_or_else(|| place.name(), Ok)?;
     weights::check_name(&name)?;
     let mut role = None;
     // the user knows the place that was given, and not the copy or the download
@@ -68,10 +57,10 @@ pub fn add(
             bail!("cannot add the model {name}: {said}");
         }
     };
-    let notes = recognise::notes(role, staged.dir());
+    let note = recognise::note(role, staged.dir());
     let revision = staged.revision().map(str::to_owned);
-    let (installed, licence) = staged.install(models, role, wanted.licence.as_deref())?;
-    notes.into_iter().map(Event::note).for_each(on_event);
+    let (installed, licence) = staged.install(models, role, licence)?;
+    note.map(Event::note).into_iter().for_each(on_event);
     Ok(Added {
         name,
         role,

@@ -13,6 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::disk::{self, regular};
 use crate::index::inverted::is_only_index;
 use crate::weights::{PACKED, PACKED_FILE};
+use crate::workspace::file::journal;
 use crate::workspace::place::{
     COLLECTION, MADE_COLLECTION, MADE_OF, is_workspace_name, workspace_name,
 };
@@ -145,7 +146,7 @@ fn list_workspace(dir: &Path, listed: &mut CacheContents) -> Result<()> {
         };
         let mut entry = CacheEntry {
             kind,
-            bytes: size(&path) + size(&journal_of(&path)),
+            bytes: size(&path) + size(&journal(&path)),
             used: written(&path).max(used),
             path,
             workspace: dir.to_owned(),
@@ -208,14 +209,7 @@ fn is_beside(name: &str, path: &Path) -> bool {
     is_file(path)
         && (is_lock
             || name == COLLECTION
-            || *path == journal_of(&path.with_file_name(workspace::FILE)))
-}
-
-/// SQLite's journal of a file.
-fn journal_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push("-journal");
-    path.with_file_name(name)
+            || *path == journal(&path.with_file_name(workspace::FILE)))
 }
 
 fn is_file(path: &Path) -> bool {
@@ -340,7 +334,7 @@ fn remove(entry: &CacheEntry) -> Removal {
         return disk::remove_ours(&entry.path).map_or_else(Removal::Failed, |()| Removal::Removed);
     }
     // a journal is removed after its file: without the journal, the file would be damaged
-    for path in [&entry.path, &journal_of(&entry.path)] {
+    for path in [&entry.path, &journal(&entry.path)] {
         match disk::remove(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Removal::Failed(error),
             _ => {}

@@ -1,16 +1,16 @@
 //! An unfinished download or copy, `<file>.part`, with the record of where its bytes come from: an interrupted process can go on where it was.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::progress::Transfer;
-use crate::disk::{Stamp, open_lock, read_record, regular, write_record};
+use crate::disk::{Stamp, open_lock, read_record, regular, try_lock, write_record};
 use crate::limits::MIN_STALL_BYTES;
 
 /// How many times locking is tried, and the pause in between. A lock may outlive its file for a moment: a process that is being
@@ -44,22 +44,12 @@ impl<'p> Part<'p> {
     /// Another process has locked it, or it cannot be written.
     pub fn open(path: &'p Path) -> Result<Part<'p>> {
         let file = open_lock(path).with_context(|| cannot_write(path))?;
-        let mut locked = file.try_lock();
-        for _ in 0..LOCK_TRIES {
-            if !matches!(locked, Err(TryLockError::WouldBlock)) {
-                break;
-            }
+        let locked = || try_lock(&file).with_context(|| format!("cannot lock {path:?}"));
+        let mut tries = 0;
+        while !locked()? {
+            ensure!(tries < LOCK_TRIES, "another riposte is fetching {path:?}");
+            tries += 1;
             thread::sleep(LOCK_PAUSE);
-            locked = file.try_lock();
-        }
-        match locked {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => bail!("another riposte is fetching {path:?}"),
-            // some file systems have no locks
-            Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(e)) => {
-                return Err(e).with_context(|| format!("cannot lock {path:?}"));
-            }
         }
         let record = path.with_added_extension("toml");
         Ok(Part { path, record, file })

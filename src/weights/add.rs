@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::added::{self, ADDED, AddedFile, AddedModel, HUB};
 use super::catalogue::is_same;
 use super::fetch::{FailedSource, FetchOutcome, ModelClients};
-use super::files::{self, Chosen};
+use super::files;
 use super::hub::Repository;
 use super::{
     FETCHED, FetchRecord, ModelCatalogue, ModelFile, ModelRole, ModelSource, Models, VERIFIED,
@@ -30,19 +30,16 @@ pub(super) const UNFINISHED: &str = ".part";
 
 /// The directory or the repository from which a model is added.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelOrigin(OriginKind);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum OriginKind {
+pub enum ModelOrigin {
     Directory(PathBuf),
     Hub(Repository),
 }
 
 impl fmt::Display for ModelOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            OriginKind::Directory(dir) => write!(f, "{}", dir.display()),
-            OriginKind::Hub(repository) => write!(f, "{repository}"),
+        match self {
+            ModelOrigin::Directory(dir) => write!(f, "{}", dir.display()),
+            ModelOrigin::Hub(repository) => write!(f, "{repository}"),
         }
     }
 }
@@ -53,10 +50,10 @@ impl ModelOrigin {
     /// # Errors
     /// What follows `hf:` is no repository.
     pub fn parse(text: &str) -> Result<ModelOrigin> {
-        Ok(ModelOrigin(match text.strip_prefix(HUB) {
-            Some(repository) => OriginKind::Hub(Repository::parse(repository)?),
-            None => OriginKind::Directory(PathBuf::from(text)),
-        }))
+        Ok(match text.strip_prefix(HUB) {
+            Some(repository) => ModelOrigin::Hub(Repository::parse(repository)?),
+            None => ModelOrigin::Directory(PathBuf::from(text)),
+        })
     }
 
     /// The name of a model for which the user gives none: that of the directory or of the repository.
@@ -64,9 +61,9 @@ impl ModelOrigin {
     /// # Errors
     /// The directory has no name.
     pub(crate) fn name(&self) -> Result<String> {
-        match &self.0 {
-            OriginKind::Hub(repository) => Ok(repository.name.clone()),
-            OriginKind::Directory(dir) => {
+        match self {
+            ModelOrigin::Hub(repository) => Ok(repository.name.clone()),
+            ModelOrigin::Directory(dir) => {
                 let path = fs::canonicalize(dir);
                 let path = path.with_context(|| format!("cannot read {}", dir.display()))?;
                 let name = path
@@ -146,10 +143,10 @@ pub(crate) fn stage(
     examine: &mut dyn FnMut(&Path) -> Result<()>,
     on_event: &mut OnEvent,
 ) -> Result<Staged> {
-    match &place.0 {
-        OriginKind::Directory(dir) => copy(models, dir, name, examine, on_event)
+    match place {
+        ModelOrigin::Directory(dir) => copy(models, dir, name, examine, on_event)
             .with_context(|| format!("cannot add the model in {}", dir.display())),
-        OriginKind::Hub(repository) => download(models, repository, name, examine, on_event)
+        ModelOrigin::Hub(repository) => download(models, repository, name, examine, on_event)
             .with_context(|| format!("cannot add {repository}")),
     }
 }
@@ -167,7 +164,7 @@ fn copy(
     fs::create_dir_all(models.dir()).with_context(|| writing(models.dir()))?;
     let copied = TemporaryDir::new(models.dir()).with_context(|| writing(models.dir()))?;
     let mut files = Vec::new();
-    for file in chosen.all() {
+    for file in chosen.settings.into_iter().chain(chosen.weights) {
         on_event(Event::step(format!(
             "{name}/{file}: from {}",
             dir.display()
@@ -184,12 +181,6 @@ fn copy(
         source: source.to_string_lossy().into_owned(),
         revision: None,
     })
-}
-
-impl Chosen {
-    fn all(self) -> impl Iterator<Item = String> {
-        self.settings.into_iter().chain(self.weights)
-    }
 }
 
 /// The paths of the files in a directory, and of those in the directories in it where files of a model can be.

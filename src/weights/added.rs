@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::catalogue::{AddedFrom, is_sha256};
 use super::{ModelEntry, ModelFile, ModelRole, ModelSource};
 use crate::disk::{is_plain_name, read_record, write_record};
+use crate::web::is_web_address;
 
 pub(super) const ADDED: &str = "added.toml";
 
@@ -112,9 +113,8 @@ impl AddedRecord {
                     is_sha256(sha256),
                     "model {name}, file {file:?}: {sha256:?} is not a sha256"
                 );
-                let is_web = |url: &str| url.starts_with("https://") || url.starts_with("http://");
                 ensure!(
-                    url.as_deref().is_none_or(is_web),
+                    url.as_deref().is_none_or(is_web_address),
                     "model {name}, file {file:?}: {url:?} is not a web address"
                 );
             }

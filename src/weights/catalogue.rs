@@ -5,27 +5,15 @@ use std::fmt;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-use strum::VariantNames;
+use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
 use crate::disk::{is_hex, is_plain_name};
 use crate::limits::MAX_PACKAGE_PARTS;
 use crate::names::serde_by_name;
+use crate::web::is_web_address;
 
 /// What riposte uses a model for.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    VariantNames,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum ModelRole {
     /// Embeddings of images and texts in one vector space.
@@ -302,10 +290,9 @@ fn check_file(file: &ModelFile) -> Result<()> {
     }
     for source in &file.sources {
         match source {
-            ModelSource::Address { url } => ensure!(
-                url.starts_with("https://") || url.starts_with("http://"),
-                "{url:?} is not a web address"
-            ),
+            ModelSource::Address { url } => {
+                ensure!(is_web_address(url), "{url:?} is not a web address");
+            }
             ModelSource::Package {
                 package,
                 version,

@@ -20,7 +20,7 @@ const MAIN: &str = "main";
 
 /// A repository of models, and one of its revisions: a branch, a tag or a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Repository {
+pub struct Repository {
     owner: String,
     pub name: String,
     revision: String,
@@ -68,7 +68,7 @@ impl Repository {
     ///
     /// # Errors
     /// The hub cannot be reached, it refuses, or its answer makes no sense.
-    pub fn listing(&self, web: &mut Web, on_event: &mut OnEvent) -> Result<HubRevision> {
+    pub(super) fn listing(&self, web: &mut Web, on_event: &mut OnEvent) -> Result<HubRevision> {
         let Repository { owner, name, .. } = self;
         // `refs/pr/1` is one word there
         let revision = percent_encoded(&self.revision);

@@ -1,10 +1,10 @@
 //! Opens the SQLite file of a workspace. Checks whether it is complete and can be written, and tells users what they can do if not.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use std::{fmt, io};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
@@ -135,16 +135,9 @@ pub(crate) fn has_table(c: &Connection, schema: &str, table: &str) -> rusqlite::
 }
 
 /// The error for a file that cannot be mended.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 struct Malformed(String);
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Malformed {}
 
 /// The error for a file whose structure is damaged.
 pub(crate) fn malformed(why: String) -> Error {

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use super::{FILE, Lock, lock_file};
-use crate::disk::{self, hex};
+use crate::disk::{self, hex, is_hex};
 
 /// Number of hexadecimal digits of the hash in the name of a workspace.
 const DIGITS: usize = 12;
@@ -38,9 +38,8 @@ pub(crate) fn workspace_name(collection: &Path) -> String {
 }
 
 pub(crate) fn is_workspace_name(name: &str) -> bool {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     let hash = name.rsplit_once('-').map(|(_, hash)| hash);
-    hash.is_some_and(|hash| hash.len() == DIGITS && hash.bytes().all(is_digit))
+    hash.is_some_and(|hash| hash.len() == DIGITS && is_hex(hash))
 }
 
 /// The workspace in the cache directory `cache` for the collection at this path, which must be free of symbolic links. Until this process ends,

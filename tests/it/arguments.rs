@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use riposte::collection::arguments::{ArgumentCollection, PortalArgument};
+use riposte::collection::arguments::ArgumentCollection;
+use riposte::collection::entries::StoredText;
 use riposte::collection::{Fault, FaultKind};
 use riposte_eval::Stance;
 
@@ -21,18 +22,18 @@ fn argument(id: &str, text: &str) -> String {
 }
 
 /// The arguments and the faults of a file with these bytes.
-fn read(bytes: &[u8]) -> (Vec<PortalArgument>, Vec<Fault>) {
+fn read(bytes: &[u8]) -> (Vec<StoredText>, Vec<Fault>) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("args-me.json");
     fs::write(&path, bytes).unwrap();
     read_path(dir.path())
 }
 
-fn read_path(path: &Path) -> (Vec<PortalArgument>, Vec<Fault>) {
+fn read_path(path: &Path) -> (Vec<StoredText>, Vec<Fault>) {
     read_and_faults(ArgumentCollection::open(path).unwrap().arguments())
 }
 
-fn ids(arguments: &[PortalArgument]) -> Vec<&str> {
+fn ids(arguments: &[StoredText]) -> Vec<&str> {
     arguments.iter().map(|a| a.id.0.as_str()).collect()
 }
 
@@ -56,21 +57,21 @@ fn an_argument_of_either_version_is_read() {
         let [first, second, third] = arguments.as_slice() else {
             panic!("{arguments:?}");
         };
-        assert_eq!(first.conclusion, "Guns \"kill\" {[");
-        assert_eq!(first.text(), "one }] \\\ntwo");
-        assert_eq!(first.stance(), Some(Stance::Pro));
-        assert_eq!(first.title, "Gun control");
+        assert_eq!(first.texts[1], "Guns \"kill\" {[");
+        assert_eq!(first.texts[0], "one }] \\\ntwo");
+        assert_eq!(first.stance, Some(Stance::Pro));
+        assert_eq!(first.texts[2], "Gun control");
         assert_eq!(first.url.as_deref(), Some("https://a.example/1"));
         assert_eq!(second.id.0, "10113b57-2019-04-18T17:05:08Z-00001-000");
         assert_eq!(
-            (second.conclusion.as_str(), second.title.as_str()),
+            (second.texts[1].as_str(), second.texts[2].as_str()),
             ("", "t")
         );
         assert_eq!(
-            (second.text().as_str(), second.stance()),
+            (second.texts[0].as_str(), second.stance),
             ("Grüße 😀", None)
         );
-        assert_eq!((third.text().as_str(), third.url.as_deref()), ("", None));
+        assert_eq!((third.texts[0].as_str(), third.url.as_deref()), ("", None));
     }
 }
 
@@ -87,7 +88,10 @@ fn texts_go_on_in_the_next_block_wherever_a_block_ends() {
         let (arguments, faults) = read(file.as_bytes());
         assert!(faults.is_empty(), "{faults:?}");
         assert_eq!(ids(&arguments), ["first", "other"]);
-        assert!(arguments[0].text().ends_with("x\\\" }]}, {[\"\\"), "{cut}");
+        assert!(
+            arguments[0].texts[0].ends_with("x\\\" }]}, {[\"\\"),
+            "{cut}"
+        );
     }
 }
 
@@ -237,7 +241,7 @@ fn all_development_arguments_are_read() {
         assert!(
             arguments
                 .iter()
-                .all(|a| !a.text().is_empty() && a.stance().is_some())
+                .all(|a| !a.texts[0].is_empty() && a.stance.is_some())
         );
     }
 }

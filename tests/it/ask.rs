@@ -201,8 +201,8 @@ fn sides_of(collection: &Path, title: &str) -> HashMap<String, bool> {
     let arguments = ArgumentCollection::open(collection).unwrap();
     let mut sides = HashMap::new();
     for argument in arguments.arguments().map(Result::unwrap) {
-        let conclusion = argument.conclusion.to_lowercase();
-        let is_pro = argument.stance().map(|stance| stance.word() == "PRO");
+        let conclusion = argument.texts[1].to_lowercase();
+        let is_pro = argument.stance.map(|stance| stance.word() == "PRO");
         if conclusion == claim.to_lowercase() {
             sides.insert(argument.id.0, is_pro.unwrap());
         } else if conclusion == counter_claim.to_lowercase() {
@@ -358,8 +358,8 @@ fn images_stand_below_the_argument_that_they_are_most_like_with_the_words_that_s
         .arguments()
         .map(Result::unwrap)
         .map(|argument| {
-            let texts: Vec<&str> = argument.premises.iter().map(|p| p.text.as_str()).collect();
-            (argument.id.0.clone(), texts.join(" "))
+            let premises = argument.texts[0].replace('\n', " ");
+            (argument.id.0, premises)
         })
         .collect();
     let words = |text: &str| -> Vec<String> {

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use riposte::collection::passages::{Passage, PassageCollection};
+use riposte::collection::entries::StoredText;
+use riposte::collection::passages::PassageCollection;
 use riposte::collection::{Fault, FaultKind};
 use riposte_eval::{objects, topic};
 
@@ -17,13 +18,13 @@ fn line(id: &str) -> String {
     )
 }
 
-fn read(bytes: &[u8]) -> (Vec<Passage>, Vec<Fault>) {
+fn read(bytes: &[u8]) -> (Vec<StoredText>, Vec<Fault>) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("passages.jsonl"), bytes).unwrap();
     read_path(dir.path())
 }
 
-fn read_path(path: &Path) -> (Vec<Passage>, Vec<Fault>) {
+fn read_path(path: &Path) -> (Vec<StoredText>, Vec<Fault>) {
     read_and_faults(PassageCollection::open(path).unwrap().passages())
 }
 
@@ -40,7 +41,7 @@ fn passages_are_read_plain_or_packed_with_or_without_expansion() {
         assert_eq!(passages.len(), 3);
         assert_eq!(passages[0].id.0, "clueweb12-0004wb-25-32367___1");
         assert_eq!(
-            passages[0].contents,
+            passages[0].texts[0],
             "text of clueweb12-0004wb-25-32367___1"
         );
         assert!(
@@ -50,12 +51,12 @@ fn passages_are_read_plain_or_packed_with_or_without_expansion() {
                 .unwrap()
                 .starts_with("https://c.example/")
         );
-        assert_eq!(passages[0].expansion, "");
+        assert_eq!(passages[0].texts[1], "");
         assert_eq!(
-            (passages[1].expansion.as_str(), &passages[1].url),
+            (passages[1].texts[1].as_str(), &passages[1].url),
             ("is b good", &None)
         );
-        assert_eq!(passages[2].expansion, "is c good\nc or d");
+        assert_eq!(passages[2].texts[1], "is c good\nc or d");
     }
 }
 

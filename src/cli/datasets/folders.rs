@@ -10,7 +10,7 @@ use crate::cli::export::ExportCommand;
 use crate::cli::faults::FaultLog;
 use crate::cli::image_args::ExtractionArgs;
 use crate::cli::progress::EventPrinter;
-use crate::cli::text_args::{ComparativeArgs, ControversialArgs, IndexingArgs};
+use crate::cli::text_args::{IndexingArgs, TextArgs};
 use riposte::collection::task::Task;
 use riposte::files::check_once;
 use riposte::ingest::own_folder::{NothingThere, OwnFolder};
@@ -49,23 +49,14 @@ impl Command {
     }
 
     fn collection(&mut self) -> Option<Typed<'_>> {
-        let texts = |task| Some(Task::Texts(task));
         Some(match self {
             Command::Images(args) => Typed::of_images(&mut args.extraction),
             Command::Extract(args) => Typed::of_images(&mut args.extraction),
-            Command::Controversial(ControversialArgs { texts: args, .. }) => Typed::of(
-                &mut args.input,
-                texts(TextTask::Controversial),
-                &args.indexing,
-            ),
-            Command::Comparative(ComparativeArgs { texts: args, .. }) => Typed::of(
-                &mut args.input,
-                texts(TextTask::Comparative),
-                &args.indexing,
-            ),
-            Command::Rank(args) => {
-                Typed::of(&mut args.input, texts(TextTask::Rank), &args.indexing)
+            Command::Controversial(args) => {
+                Typed::of_texts(&mut args.texts, TextTask::Controversial)
             }
+            Command::Comparative(args) => Typed::of_texts(&mut args.texts, TextTask::Comparative),
+            Command::Rank(args) => Typed::of_texts(args, TextTask::Rank),
             Command::Index(args) => Typed::of(&mut args.input, args.task, &args.indexing),
             Command::Inspect(args) => Typed::of(&mut args.input, args.task, &args.indexing),
             Command::Export(ExportCommand::Evidence(args)) => Typed {
@@ -93,6 +84,10 @@ impl<'a> Typed<'a> {
             cache: Some(&args.cache),
             quiet: args.quiet,
         }
+    }
+
+    fn of_texts(args: &'a mut TextArgs, task: TextTask) -> Self {
+        Typed::of(&mut args.input, Some(Task::Texts(task)), &args.indexing)
     }
 
     fn of(input: &'a mut PathBuf, task: Option<Task>, indexing: &'a IndexingArgs) -> Self {

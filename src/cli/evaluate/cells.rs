@@ -31,15 +31,11 @@ pub(super) fn print_cells(
         print(&format_args!("{}\n", fields.join(&separator.to_string())))
     };
     print_line(["run", "qrels", "measure", "topic", "value"])?;
-    each_value(
-        args,
-        columns,
-        runs,
-        |run, (qrels, measure), topic, value| {
-            let topic = escaped(topic).to_string();
-            print_line([run, qrels, measure, &topic, &value.to_string()])
-        },
-    )
+    for (run, (qrels, measure), topic, value) in cells(args, columns, runs) {
+        let topic = escaped(topic).to_string();
+        print_line([run, qrels, measure, &topic, &value.to_string()])?;
+    }
+    Ok(())
 }
 
 /// A field of CSV: in quotes if it has a comma, a quote or a line break.
@@ -52,25 +48,19 @@ fn quoted(field: &str) -> String {
 
 fn print_objects(args: &EvaluateArgs, columns: &[CellColumn], runs: &[EvaluatedRun]) -> Result<()> {
     let mut values = Vec::new();
-    each_value(
-        args,
-        columns,
-        runs,
-        |run, (qrels, measure), topic, value| {
-            let value = json!({
-                "run": run,
-                "qrels": qrels,
-                "measure": measure,
-                "topic": topic,
-                "value": value,
-            });
-            match args.format {
-                Format::Json => values.push(value),
-                _ => print_json(&value)?,
-            }
-            Ok(())
-        },
-    )?;
+    for (run, (qrels, measure), topic, value) in cells(args, columns, runs) {
+        let value = json!({
+            "run": run,
+            "qrels": qrels,
+            "measure": measure,
+            "topic": topic,
+            "value": value,
+        });
+        match args.format {
+            Format::Json => values.push(value),
+            _ => print_json(&value)?,
+        }
+    }
     let comparisons = comparisons(args, columns, runs);
     if args.format != Format::Json {
         return comparisons.iter().try_for_each(print_json);
@@ -81,30 +71,31 @@ fn print_objects(args: &EvaluateArgs, columns: &[CellColumn], runs: &[EvaluatedR
     }
 }
 
-/// Calls `each` with a run, a column, a topic and a value. Besides topics there are `all`, and the ends of its confidence interval.
-fn each_value(
+/// A run, a column, a topic and a value.
+type Cell<'a> = (&'a str, &'a CellColumn<'a>, &'a str, f64);
+
+/// All values. Besides topics there are `all`, and the ends of its confidence interval.
+fn cells<'a>(
     args: &EvaluateArgs,
-    columns: &[CellColumn],
-    runs: &[EvaluatedRun],
-    mut each: impl FnMut(&str, &CellColumn, &str, f64) -> Result<()>,
-) -> Result<()> {
+    columns: &'a [CellColumn<'a>],
+    runs: &'a [EvaluatedRun],
+) -> Vec<Cell<'a>> {
+    let mut cells = Vec::new();
     for run in runs {
         for (column, values) in columns.iter().zip(&run.values) {
-            let mut each = |topic: &str, value| each(&run.name, column, topic, value);
-            if args.by_topic {
-                for (topic, value) in &values.topics {
-                    each(&topic.0, *value)?;
-                }
+            let mut add = |topic, value| cells.push((run.name.as_str(), column, topic, value));
+            for (topic, value) in values.topics.iter().filter(|_| args.by_topic) {
+                add(topic.0.as_str(), *value);
             }
-            each("all", values.all())?;
+            add("all", values.all());
             if args.ci {
                 let (low, high) = interval(values);
-                each("all.low", low)?;
-                each("all.high", high)?;
+                add("all.low", low);
+                add("all.high", high);
             }
         }
     }
-    Ok(())
+    cells
 }
 
 /// An object for each comparison of two runs by a measure.

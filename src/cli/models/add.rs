@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::cli::lines::without_nulls;
 use crate::cli::{download_printer, print, print_json, shown};
 use riposte::upkeep::add_model;
-use riposte::upkeep::add_model::{Added, WantedModel};
+use riposte::upkeep::add_model::Added;
 use riposte::weights::{self, AddOutcome, ModelOrigin, ModelRole, Models};
 use riposte::wording::nearest;
 
@@ -50,11 +50,14 @@ pub(in crate::cli) struct RemoveArgs {
 pub(super) fn add(args: AddArgs) -> Result<u8> {
     let models = Models::at(args.models.as_deref())?;
     let place = ModelOrigin::parse(&args.source)?;
-    let wanted = WantedModel {
-        name: args.name,
-        licence: args.licence,
-    };
-    let added = add_model::add(&models, &place, &wanted, &mut download_printer(args.quiet))?;
+    let on_event = &mut download_printer(args.quiet);
+    let added = add_model::add(
+        &models,
+        &place,
+        args.name,
+        args.licence.as_deref(),
+        on_event,
+    )?;
     if args.json {
         print_json(&without_nulls(json!({
             "name": added.name,

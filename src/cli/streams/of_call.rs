@@ -40,24 +40,23 @@ pub(super) fn input() -> Option<Cursor<Vec<u8>>> {
     Some(Cursor::new(mem::take(&mut streams.input)))
 }
 
+/// Calls `add` with the streams of the call. Returns whether there is one.
+fn keep(add: impl FnOnce(&mut Streams)) -> bool {
+    call().as_mut().map(add).is_some()
+}
+
 /// Keeps a text for standard output. Returns whether there is a call.
 pub(super) fn keep_output(text: &dyn fmt::Display) -> bool {
-    let mut call = call();
-    let Some(streams) = call.as_mut() else {
-        return false;
-    };
-    // a string takes everything
-    let _ = write!(streams.output, "{text}");
-    true
+    keep(|streams| {
+        // a string takes everything
+        let _ = write!(streams.output, "{text}");
+    })
 }
 
 /// Keeps a line for standard error. Returns whether there is a call.
 pub(super) fn keep_error(line: &str) -> bool {
-    let mut call = call();
-    let Some(streams) = call.as_mut() else {
-        return false;
-    };
-    streams.error.push_str(line);
-    streams.error.push('\n');
-    true
+    keep(|streams| {
+        streams.error.push_str(line);
+        streams.error.push('\n');
+    })
 }

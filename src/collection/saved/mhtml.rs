@@ -5,7 +5,7 @@ use std::path::Path;
 use base64::Engine;
 
 use super::headers::{Headers, split};
-use super::{BASE64, SavedFile, SavedItem, SavedKind, kind_of, location};
+use super::{BASE64, OnFound, SavedFile, SavedItem, SavedKind, kind_of, location};
 use crate::limits::{MAX_MHTML_DEPTH, MAX_MHTML_PARTS};
 
 /// A part that has no parts of its own, with its bytes as they are in the file.
@@ -18,11 +18,7 @@ struct Part<'f> {
 ///
 /// # Errors
 /// The file is no MHTML, or has too many parts. The message does not name it.
-pub(super) fn read(
-    bytes: &[u8],
-    file: &Path,
-    found: &mut dyn FnMut(SavedItem) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+pub(super) fn read(bytes: &[u8], file: &Path, found: &mut OnFound) -> anyhow::Result<()> {
     let (head, body) = split(bytes);
     let headers = Headers::parse(head);
     let snapshot = headers.get("snapshot-content-location").to_owned();
@@ -43,11 +39,8 @@ pub(super) fn read(
         let mut bytes = match decoded(&part) {
             Ok(bytes) => bytes,
             Err(what) => {
-                found(SavedItem::fault(
-                    SavedKind::Picture,
-                    file,
-                    format!("{at}: {what}"),
-                ))?;
+                let what = format!("{at}: {what}");
+                found(SavedItem::fault(SavedKind::Picture, file, what))?;
                 continue;
             }
         };
@@ -70,7 +63,7 @@ pub(super) fn read(
         }
         if let Some(kind) = kind {
             let saved = SavedFile::new(at, bytes, file);
-            found(SavedItem::of(kind, saved))?;
+            found(SavedItem::Saved(kind, saved))?;
         }
     }
     anyhow::ensure!(main.is_some(), "it has no page: not MHTML, or a cut file");

@@ -10,7 +10,7 @@ use riposte_eval::lines::JsonObject;
 use serde::Deserialize;
 use zip::ZipArchive;
 
-use super::{SavedItem, SavedKind, location, warc};
+use super::{OnFound, SavedItem, SavedKind, location, warc};
 use crate::limits::{MAX_PAGE_LIST_BYTES, MAX_WACZ_MEMBERS};
 
 /// A line of a list of pages. The first one has no URL.
@@ -23,11 +23,7 @@ struct PageLine {
 ///
 /// # Errors
 /// `found` fails, or the file is no zip file.
-pub(super) fn read(
-    input: File,
-    file: &Path,
-    found: &mut dyn FnMut(SavedItem) -> Result<()>,
-) -> Result<()> {
+pub(super) fn read(input: File, file: &Path, found: &mut OnFound) -> Result<()> {
     let mut zip = ZipArchive::new(BufReader::new(input)).context("not a zip file")?;
     ensure!(
         zip.len() <= MAX_WACZ_MEMBERS,
@@ -41,11 +37,10 @@ pub(super) fn read(
     for name in names.iter().filter(|name| is_list(name)) {
         match zip.by_name(name) {
             Ok(member) => add_pages(member, &mut listed),
-            Err(error) => found(SavedItem::fault(
-                SavedKind::Page,
-                file,
-                format!("{name}: {error}"),
-            ))?,
+            Err(error) => {
+                let what = format!("{name}: {error}");
+                found(SavedItem::fault(SavedKind::Page, file, what))?;
+            }
         }
     }
     // frames and advertisements are HTML, too; without a list, all HTML is a page
@@ -62,11 +57,7 @@ pub(super) fn read(
                 warc::read(member, size, &inside, &is_page, found)?;
                 archives += 1;
             }
-            Err(error) => found(SavedItem::fault(
-                SavedKind::Page,
-                &inside,
-                error.to_string(),
-            ))?,
+            Err(error) => found(SavedItem::fault(SavedKind::Page, &inside, error))?,
         }
     }
     ensure!(archives > 0, "it has no WARC file in archive/");

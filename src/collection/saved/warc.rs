@@ -11,7 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::headers::Headers;
 use super::http::Response;
-use super::{LeftOut, SavedFile, SavedItem, SavedKind, kind_of, packed};
+use super::{OnFound, SavedFile, SavedItem, SavedKind, kind_of, packed};
 use crate::limits::{
     MAX_HEADER_BLOCK_BYTES, MAX_SAVED_FILE_BYTES, MAX_WARC_GROWTH, MAX_WARC_MORE_BYTES,
 };
@@ -25,7 +25,7 @@ pub(super) fn read(
     size: u64,
     file: &Path,
     is_page: &dyn Fn(&str) -> bool,
-    found: &mut dyn FnMut(SavedItem) -> Result<()>,
+    found: &mut OnFound,
 ) -> Result<()> {
     let most = size
         .saturating_mul(MAX_WARC_GROWTH)
@@ -37,7 +37,7 @@ pub(super) fn read(
             read: 0,
             most,
         },
-        Err(error) => return found(SavedItem::fault(SavedKind::Page, file, error.to_string())),
+        Err(error) => return found(SavedItem::fault(SavedKind::Page, file, error)),
     };
     loop {
         let record = match records.next() {
@@ -49,7 +49,7 @@ pub(super) fn read(
             }
         };
         if let Some(what) = &record.fault {
-            found(SavedItem::fault(SavedKind::Page, file, what.clone()))?;
+            found(SavedItem::fault(SavedKind::Page, file, what))?;
         }
         for of_record in meaning(record, file, is_page) {
             found(of_record)?;
@@ -234,7 +234,7 @@ fn meaning(record: WarcRecord, file: &Path, is_page: &dyn Fn(&str) -> bool) -> V
                 return redirect.into_iter().collect();
             }
             Ok(response) if !(200..300).contains(&response.status) => {
-                return vec![SavedItem::LeftOut(LeftOut::NoAnswer)];
+                return vec![SavedItem::NoAnswer];
             }
             Ok(response) => {
                 let media_type = response.headers.media_type();
@@ -261,7 +261,7 @@ fn meaning(record: WarcRecord, file: &Path, is_page: &dyn Fn(&str) -> bool) -> V
     };
     let kind = match kind_of(&media_type, &bytes) {
         Some(SavedKind::Page) if !is_page(&location) => {
-            return vec![SavedItem::LeftOut(LeftOut::Unlisted)];
+            return vec![SavedItem::Unlisted];
         }
         Some(kind) => kind,
         None => return Vec::new(),
@@ -270,5 +270,8 @@ fn meaning(record: WarcRecord, file: &Path, is_page: &dyn Fn(&str) -> bool) -> V
         Some(charset) if kind == SavedKind::Page => super::in_utf8(bytes, &charset),
         _ => bytes,
     };
-    vec![SavedItem::of(kind, SavedFile::new(location, bytes, file))]
+    vec![SavedItem::Saved(
+        kind,
+        SavedFile::new(location, bytes, file),
+    )]
 }

@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 use super::DataFile;
 use crate::disk::{hex, regular};
 use crate::events::{Event, OnEvent};
-use crate::web::Transfer;
 use crate::web::download::{Checksum, Expected, Web};
 use crate::web::part::{copy_file, remove_part};
+use crate::web::{Transfer, is_web_address};
 
 /// Number of bytes that are read at once.
 const BUFFER: usize = 1 << 18;
@@ -34,10 +34,9 @@ impl DatasetSources {
     /// # Errors
     /// The mirror is neither an address nor a directory, or the certificates that the user has chosen cannot be read.
     pub fn new(mirror: Option<&str>) -> Result<DatasetSources> {
-        let is_address = |text: &str| text.starts_with("https://") || text.starts_with("http://");
         let mirror = match mirror {
             None => None,
-            Some(text) if is_address(text) => {
+            Some(text) if is_web_address(text) => {
                 Some(Place::Address(text.trim_end_matches('/').to_owned()))
             }
             Some(text) => {

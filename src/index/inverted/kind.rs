@@ -7,10 +7,7 @@ use riposte_eval::TextTask;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
-use crate::collection::arguments::PortalArgument;
-use crate::collection::documents::TextDocument;
 pub use crate::collection::entries::StoredText as Document;
-use crate::collection::passages::Passage;
 pub use crate::collection::texts::TextCollection;
 use crate::collection::{Fault, FaultKind};
 use crate::disk::parent;
@@ -94,28 +91,6 @@ pub enum ImageField {
     GivenText,
 }
 
-fn of_argument(argument: PortalArgument) -> Document {
-    let (text, stance) = (argument.text(), argument.stance());
-    let texts = vec![text, argument.conclusion, argument.title, argument.source];
-    Document {
-        stance,
-        url: argument.url,
-        portal: argument.portal,
-        ..Document::new(argument.id, texts)
-    }
-}
-
-pub(super) fn of_passage(passage: Passage) -> Document {
-    Document {
-        url: passage.url,
-        ..Document::new(passage.id, vec![passage.contents, passage.expansion])
-    }
-}
-
-pub(super) fn of_document(read: TextDocument) -> Document {
-    Document::new(read.id, vec![read.text, read.title])
-}
-
 impl TextCollection {
     /// The kind of the collection's documents.
     pub fn kind(&self) -> IndexKind {
@@ -150,30 +125,19 @@ impl TextCollection {
 
     /// Reads the documents. There are none for shards, because their indexes exist already.
     pub(crate) fn documents(&self) -> Box<dyn Iterator<Item = Result<Document, Fault>>> {
-        match self {
-            TextCollection::Arguments(arguments) => {
-                Box::new(arguments.arguments().map(|read| read.map(of_argument)))
+        let TextCollection::Entries(entries) = self else {
+            return self.texts();
+        };
+        let (fields, file) = (self.kind().fields().len(), entries.file.clone());
+        Box::new(self.texts().map(move |text| {
+            let text = text?;
+            if text.texts.len() == fields {
+                return Ok(text);
             }
-            TextCollection::Passages(passages) => {
-                Box::new(passages.passages().map(|read| read.map(of_passage)))
-            }
-            TextCollection::Documents(documents) => {
-                Box::new(documents.documents().map(|read| read.map(of_document)))
-            }
-            TextCollection::Entries(entries) => {
-                let (fields, file) = (self.kind().fields().len(), entries.file.clone());
-                Box::new(entries.texts().map(move |text| {
-                    let text = text?;
-                    if text.texts.len() == fields {
-                        return Ok(text);
-                    }
-                    let (id, texts) = (&text.id, text.texts.len());
-                    let what = format!("{id}: {texts} texts for {fields} fields");
-                    Err(Fault::in_file(FaultKind::Document, &file, what))
-                }))
-            }
-            TextCollection::Shards(_) => Box::new(std::iter::empty()),
-        }
+            let (id, texts) = (&text.id, text.texts.len());
+            let what = format!("{id}: {texts} texts for {fields} fields");
+            Err(Fault::in_file(FaultKind::Document, &file, what))
+        }))
     }
 }
 

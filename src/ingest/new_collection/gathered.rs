@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::Reason;
 use crate::collection::FaultKind;
-use crate::collection::saved::{LeftOut, SavedFile, SavedItem, embedded, location};
+use crate::collection::saved::{SavedFile, SavedItem, SavedKind, embedded, location};
 use crate::disk::{self, hex};
 use crate::events::{Event, OnEvent};
 use crate::limits::{
@@ -43,6 +43,7 @@ pub(super) struct GatheredPicture {
 /// A location in an archive. The files of folders have the scope 0: a page in one can show a picture in another.
 type Place = (u32, String);
 
+#[derive(Default)]
 pub(super) struct Gathered {
     dir: PathBuf,
     pub pages: Vec<GatheredPage>,
@@ -72,17 +73,8 @@ impl Gathered {
         }
         Ok(Gathered {
             dir: dir.to_owned(),
-            pages: Vec::new(),
-            pictures: Vec::new(),
-            by_id: HashMap::new(),
-            by_place: HashMap::new(),
-            by_location: HashMap::new(),
-            by_name: HashMap::new(),
-            redirects: HashMap::new(),
-            source: PathBuf::new(),
-            file: PathBuf::new(),
-            scope: 0,
             min_side,
+            ..Gathered::default()
         })
     }
 
@@ -112,8 +104,8 @@ impl Gathered {
         on_event: &mut OnEvent,
     ) -> Result<()> {
         match found {
-            SavedItem::Page(page) => self.add_page(page, on_event)?,
-            SavedItem::Picture(picture) => self.add_picture(picture, on_event)?,
+            SavedItem::Saved(SavedKind::Page, page) => self.add_page(page, on_event)?,
+            SavedItem::Saved(SavedKind::Picture, saved) => self.add_picture(saved, on_event)?,
             SavedItem::Redirect { from, to } => {
                 let fits = self.redirects.len() < MAX_GATHERED_ITEMS
                     && from.len().max(to.len()) <= MAX_LOCATION_BYTES;
@@ -124,13 +116,8 @@ impl Gathered {
                         .or_insert_with(|| location::key(&to));
                 }
             }
-            SavedItem::LeftOut(what) => {
-                let reason = match what {
-                    LeftOut::NoAnswer => Reason::NoAnswer,
-                    LeftOut::Unlisted => Reason::Unlisted,
-                };
-                *left_out.entry(reason).or_default() += 1;
-            }
+            SavedItem::NoAnswer => *left_out.entry(Reason::NoAnswer).or_default() += 1,
+            SavedItem::Unlisted => *left_out.entry(Reason::Unlisted).or_default() += 1,
             SavedItem::Fault(fault) => on_event(Event::Fault(fault)),
         }
         Ok(())

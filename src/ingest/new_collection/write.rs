@@ -187,9 +187,7 @@ fn is_of_other_format(bytes: &[u8]) -> bool {
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)
-            .with_context(|| format!("cannot create {}", parent.display()))?;
-    }
+    let dir = disk::parent(path);
+    fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
     disk::write_draft(path, bytes)
 }

@@ -137,9 +137,7 @@ impl Open {
         let path = dir.join(name(part.shard)).join(&part.path);
         let writing = || format!("cannot write {}", path.display());
         if self.0.as_ref().is_none_or(|(open, _)| *open != path) {
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).with_context(writing)?;
-            }
+            fs::create_dir_all(parent(&path)).with_context(writing)?;
             let mut options = File::options();
             options.create(true).truncate(false).write(true);
             let file = options.open(&path);

@@ -20,16 +20,9 @@ pub(super) fn unknown<T: DeserializeOwned>(text: &str) -> Option<Unknown> {
 }
 
 /// An error of serde, of which only an unknown name is kept.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
 struct Refusal(Option<Unknown>);
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 impl de::Error for Refusal {
     fn custom<M: fmt::Display>(_: M) -> Refusal {

@@ -97,15 +97,11 @@ fn of_config(config: &Map<String, Value>) -> Result<ModelRole> {
 }
 
 /// What a user should know about a model that riposte accepts.
-pub(super) fn notes(role: ModelRole, dir: &Path) -> Vec<String> {
-    let mut notes = Vec::new();
+pub(super) fn note(role: ModelRole, dir: &Path) -> Option<&'static str> {
     let has_modules = regular::is_file(&dir.join("modules.json")).unwrap_or(false);
-    if role == ModelRole::Sentence && !has_modules {
-        notes.push(
-            "there is no modules.json, so a vector is the mean of the tokens, of 256 at most: is the model trained for that?".to_owned(),
-        );
-    }
-    notes
+    (role == ModelRole::Sentence && !has_modules).then_some(
+        "there is no modules.json, so a vector is the mean of the tokens, of 256 at most: is the model trained for that?",
+    )
 }
 
 #[cfg(test)]

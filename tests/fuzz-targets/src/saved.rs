@@ -1,6 +1,6 @@
 //! Pages and pictures that browsers and crawlers have saved: MHTML, WARC and WACZ.
 
-use riposte::collection::saved::{self, SavedItem, embedded};
+use riposte::collection::saved::{self, SavedItem, SavedKind, embedded};
 use riposte::evidence::page::images::images;
 use riposte::evidence::page::{self};
 
@@ -87,12 +87,14 @@ fn read(name: &str, bytes: &[u8]) {
     with_file(name, bytes, |path| {
         let result = saved::read(path, &mut |found| {
             match found {
-                SavedItem::Picture(picture) => assert!(picture.bytes.len() <= MOST),
-                SavedItem::Page(page) => {
+                SavedItem::Saved(SavedKind::Picture, picture) => {
+                    assert!(picture.bytes.len() <= MOST)
+                }
+                SavedItem::Saved(SavedKind::Page, page) => {
                     assert!(page.bytes.len() <= MOST * 3, "in UTF-8");
                     search(page.bytes);
                 }
-                SavedItem::Redirect { .. } | SavedItem::LeftOut(_) | SavedItem::Fault(_) => {}
+                _ => {}
             }
             Ok(())
         });

@@ -93,10 +93,9 @@ pub fn arguments(bytes: &[u8]) {
         };
         let mut scored = 0;
         for argument in collection.arguments().flatten() {
-            let _ = argument.stance();
             if scored < 4 {
                 scored += 1;
-                text(&argument.text());
+                text(&argument.texts[0]);
             }
         }
     });
@@ -127,7 +126,7 @@ pub fn passages(bytes: &[u8]) {
         };
         for (n, passage) in collection.passages().flatten().enumerate() {
             if n < 4 {
-                text(&passage.contents);
+                text(&passage.texts[0]);
             }
         }
     });
@@ -157,8 +156,8 @@ pub fn documents(bytes: &[u8]) {
         };
         for (n, document) in collection.documents().flatten().enumerate() {
             if n < 4 {
-                text(&document.title);
-                text(&document.text);
+                text(&document.texts[1]);
+                text(&document.texts[0]);
             }
         }
     });
