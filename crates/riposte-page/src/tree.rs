@@ -17,7 +17,7 @@ pub struct ExplanationRow {
     bar: Option<Bar>,
     rows: Vec<ExplanationRow>,
     is_open: bool,
-    /// More CSS classes: the text about its origin needs a separate line in narrow trees (" medium") or in all trees (" long").
+    /// Its CSS class: the text about its origin needs a separate line in narrow trees ("medium") or in all trees ("long").
     length: &'static str,
 }
 
@@ -51,9 +51,9 @@ fn length(name: &str, how: &str) -> &'static str {
     if how.is_empty() || fits(SHORT) {
         ""
     } else if fits(MEDIUM) {
-        " medium"
+        "medium"
     } else {
-        " long"
+        "long"
     }
 }
 
