@@ -8,6 +8,7 @@ use crate::limits::MAX_TREE_DEPTH;
 use crate::words::{number, with_minus_signs};
 
 /// A number of an explanation, with the rows of its parts: an item of a list with the class `tree`.
+/// The item has no end tag, which HTML does not need: a report has tens of thousands of them.
 #[derive(Debug, Template)]
 #[template(path = "row.html")]
 pub struct ExplanationRow {
