@@ -139,6 +139,8 @@ pub use api::{
 pub use collection::task::Task;
 pub use events::{Event, Fault, FaultKind, Note, NoteKind, Progress, RankingStep, Stage};
 pub use evidence::ocr::OcrLine;
+pub use files::TopicSource;
+pub use recipes::settings::Setting;
 pub use riposte_eval::edition::Edition;
 pub use riposte_eval::topic::Topic;
 pub use riposte_eval::{

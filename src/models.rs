@@ -108,7 +108,7 @@ pub(crate) fn stance_encoder(
     compute: Compute,
 ) -> Arc<Lazy<StanceEncoder>> {
     let producer = StanceEncoder::producer_of(&base.sha256);
-    models.shared(format!("{producer} {compute:?}"), || {
+    models.shared((producer.clone(), compute), || {
         let (dir, sha) = (base.dir.clone(), base.sha256.clone());
         let keep = KeptWeights::of(base, "stance", &producer);
         Lazy::new(producer, move || {
@@ -123,7 +123,7 @@ pub(crate) fn sentences(
     model: &CheckedModel,
     compute: Compute,
 ) -> Arc<Lazy<Sentences>> {
-    let key = format!("{} {compute:?}", model.sha256);
+    let key = (model.sha256.clone(), compute);
     models.shared(key, || sentence::lazy(model, compute))
 }
 

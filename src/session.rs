@@ -1,4 +1,4 @@
-//! What a user chooses once for all that a collection is used for: where things are, what computes, and what is read again.
+//! What a user chooses once, whatever is done with a collection: where things are, what computes, and what is read again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::index::inverted::IndexingBudget;
 use crate::places::Places;
 use crate::weights::Models;
 
-/// The options that a user can choose.
+/// Which models compute evidence, and how.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtractionOptions {
     /// By channel, the name of its model. Without a name, it is the first that is installed, or none if the channel must be named.
@@ -32,7 +32,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// With all threads, and default options but for how models compute.
+    /// A session with all threads. Its options are the defaults, except that models compute as `compute` says.
     pub fn new(places: Places, models: Models, compute: Compute) -> Self {
         let mut options = ExtractionOptions::default();
         options.precision.compute = compute;
@@ -58,7 +58,7 @@ impl Session {
     }
 }
 
-/// A collection on disk, and the session in which it is read. Two that are equal open the same.
+/// A collection on disk, and the session in which it is read. Equal sources open the same things.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectionSource {
     pub session: Session,

@@ -28,7 +28,7 @@ pub struct Collection {
     pub(super) source: CollectionSource,
     /// The folder that it was made of, if it was.
     folder: Option<Arc<OwnFolder>>,
-    /// Whether a question decides as what the texts of a folder are read.
+    /// Whether the question decides if the texts of the folder are arguments, passages or other documents.
     question_decides: bool,
     /// What stays open between requests; `None` if nothing does.
     pub(super) kept: Option<Arc<OpenCollection>>,
@@ -96,7 +96,7 @@ impl Collection {
     /// The same collection for the task whose documents answer the question.
     ///
     /// # Errors
-    /// None if the folder has documents, as it has if a collection was made of it.
+    /// The folder has no documents. No collection is made of such a folder.
     pub(super) fn for_question(&self, question: &str) -> anyhow::Result<Collection> {
         match &self.folder {
             Some(folder) if self.question_decides => {

@@ -71,7 +71,7 @@ impl<'c> Request<'c> {
         self
     }
 
-    /// All that can be asked, in the place of what was asked before.
+    /// Asks for all of this, and for nothing that was asked for before.
     #[must_use]
     pub fn wishes(mut self, wishes: Wishes) -> Self {
         self.wishes = wishes;

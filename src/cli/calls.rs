@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::FromArgMatches;
 use serde::{Deserialize, Serialize};
 
+use super::image_args::ReadOptions;
 use super::streams::of_call;
 use super::text_args::ComputeArgs;
 use super::{Cli, Command, evaluate, images, quality, stance, verify};
@@ -43,9 +44,9 @@ struct Answer {
 #[derive(Default)]
 struct Kept {
     /// The stance encoder, for the options of the last call that had one. It is loaded when it reads the first text.
-    encoder: Option<(String, Arc<Lazy<StanceEncoder>>)>,
+    encoder: Option<(ComputeArgs, Arc<Lazy<StanceEncoder>>)>,
     /// The same of the reader of pictures.
-    reader: Option<(String, PictureReader)>,
+    reader: Option<(ReadOptions, PictureReader)>,
 }
 
 /// `riposte calls`.
@@ -156,15 +157,15 @@ impl Kept {
         otherwise: &str,
     ) -> Result<Option<Arc<Lazy<StanceEncoder>>>> {
         let make = || args.stance_encoder(otherwise);
-        let found = same_or_made(&mut self.encoder, format!("{args:?}"), make)?;
+        let found = same_or_made(&mut self.encoder, args.clone(), make)?;
         Ok(found.cloned())
     }
 }
 
-/// What is kept for these options. What is kept for others is replaced by what `make` makes, if anything.
-fn same_or_made<T>(
-    kept: &mut Option<(String, T)>,
-    options: String,
+/// What is kept for these options. If something else is kept, what `make` makes replaces it.
+fn same_or_made<K: PartialEq, T>(
+    kept: &mut Option<(K, T)>,
+    options: K,
     make: impl FnOnce() -> Result<Option<T>>,
 ) -> Result<Option<&T>> {
     if !matches!(kept, Some((of, _)) if *of == options) {

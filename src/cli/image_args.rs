@@ -195,10 +195,13 @@ pub(super) struct ReadArgs {
     pub(super) faults: FaultArgs,
 }
 
+/// The models, the OCR model and the script.
+pub(super) type ReadOptions = (ModelsArgs, Option<String>, Script);
+
 impl ReadArgs {
     /// The options that decide how a picture is read.
-    pub(super) fn options(&self) -> String {
-        format!("{:?} {:?} {:?}", self.models, self.ocr, self.script)
+    pub(super) fn options(&self) -> ReadOptions {
+        (self.models.clone(), self.ocr.clone(), self.script)
     }
 }
 

@@ -140,7 +140,7 @@ impl StageProgress {
         self.bar.set_message(detail);
     }
 
-    /// How many items are finished, of how many, and how long the rest takes if it is as fast as what was finished in this time.
+    /// The finished items, all items, and how long the rest takes at the speed of the first `elapsed`.
     fn line(&self, elapsed: Duration) -> String {
         let count = |items| match self.is_transfer {
             true => DecimalBytes(items).to_string(),

@@ -271,7 +271,7 @@ pub(super) enum ApproachesCommand {
 }
 
 /// The models, and the numbers in which they compute.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, PartialEq)]
 pub(super) struct ModelsArgs {
     /// Directory of the models. By default $RIPOSTE_MODELS, or riposte/models in the user's data directory
     #[arg(long = "models", value_name = "DIR", help_heading = MODELS)]
@@ -283,7 +283,7 @@ pub(super) struct ModelsArgs {
 }
 
 /// The models of commands that run encoders, and how they compute.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, PartialEq)]
 pub(super) struct ComputeArgs {
     #[command(flatten)]
     models: ModelsArgs,

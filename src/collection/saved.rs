@@ -75,7 +75,7 @@ pub enum SavedItem {
     Fault(Fault),
 }
 
-/// What happens to everything that is found in a source.
+/// Receives everything that is found in a source.
 pub(crate) type OnFound<'f> = dyn FnMut(SavedItem) -> Result<()> + 'f;
 
 impl SavedItem {

@@ -30,6 +30,7 @@ use crate::topic::question::TopicParts;
 /// What a user asks of a collection, besides the approaches.
 #[derive(Clone, Default)]
 pub struct Wishes {
+    /// Where the topics come from.
     pub topics: TopicSource,
     /// The parts of the topics that are searched for besides their titles.
     pub parts: TopicParts,
@@ -69,7 +70,7 @@ struct Resolved<'a> {
     pub kept: Option<&'a OpenCollection>,
     pub wishes: &'a Wishes,
     pub topics: Vec<Topic>,
-    /// Runs since before the collection was opened: what several approaches share counts for each of them.
+    /// It started before the collection was opened, so each run counts what all approaches share.
     pub meter: Meter,
 }
 
@@ -92,7 +93,7 @@ impl Wishes {
     /// The topics.
     ///
     /// # Errors
-    /// Their file cannot be read, or none of its topics can.
+    /// The file of topics cannot be read, or it has no topic that can be read.
     fn read_topics(&self, input: &Path, on_event: &mut OnEvent) -> Result<Vec<Topic>> {
         match &self.topics {
             TopicSource::Given(topics) => Ok(topics.clone()),

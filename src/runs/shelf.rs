@@ -46,7 +46,7 @@ impl<K: PartialEq, T> Shelf<K, T> {
     }
 }
 
-/// What was opened with these settings, which is then the last one used.
+/// What was opened with these settings. It becomes the one that was used last.
 fn used<K: PartialEq, T>(kept: &mut Vec<(K, Arc<T>)>, settings: &K) -> Option<Arc<T>> {
     let at = kept.iter().position(|(of, _)| of == settings)?;
     let found = kept.remove(at);

@@ -37,7 +37,7 @@ use sha2::{Digest, Sha256};
 use crate::directories::models_directory;
 use crate::disk::{self, Stamp, hex, read_record, regular, write_record};
 use crate::lazy::Lazy;
-use shared::Shared;
+use shared::{ModelKey, Shared};
 
 /// How a file's sha256 is known to be right, from the strongest reason to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
@@ -124,7 +124,7 @@ impl Models {
     /// A model in memory, which everything with a clone of these models shares. `key` names it, and how it computes.
     pub(crate) fn shared<T: Send + Sync + 'static>(
         &self,
-        key: String,
+        key: ModelKey,
         make: impl FnOnce() -> Lazy<T>,
     ) -> Arc<Lazy<T>> {
         self.shared.get(key, make)

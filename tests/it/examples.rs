@@ -122,7 +122,7 @@ fn evaluating_a_run_prints_the_values_of_the_command() {
     );
 }
 
-/// Of a collection, and of any folder.
+/// An answer from a collection, and one from any folder.
 #[test]
 fn an_answer_is_that_of_the_command() {
     let home = TempDir::new().unwrap();

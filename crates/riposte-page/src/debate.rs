@@ -23,7 +23,7 @@ struct SideView {
     class: &'static str,
     title: &'static str,
     says: String,
-    /// `None` if the answer has none.
+    /// `None` if the answer has no arguments.
     arguments: Option<Vec<ResultItem>>,
     /// The images that illustrate none of the arguments.
     images: Vec<ResultItem>,
@@ -78,7 +78,7 @@ impl DebateView {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there is no side to show.
     pub fn is_empty(&self) -> bool {
         self.sides.is_empty()
     }

@@ -244,7 +244,7 @@ impl ResultItem {
         .from(None, text.url.as_deref())
     }
 
-    /// Whether its id stands below it: an item with a title does not show it otherwise.
+    /// Whether its id is shown below it. An item with a title shows its id nowhere else.
     pub(crate) fn shows_id(&self) -> bool {
         !self.is_card && self.title != self.id
     }

@@ -8,12 +8,12 @@ use crate::words::three_decimals;
 #[derive(Debug, Template)]
 #[template(path = "lean.html")]
 pub struct StanceBar {
-    /// The widths of the parts in per cent. Each has one half.
+    /// The width of each part, in per cent of the bar: at most 50, which is its half.
     pro: f64,
     con: f64,
     /// The numbers with their names, and as short as a legend allows.
     says: String,
-    /// The same, for the eye beside the bar.
+    /// A shorter text, which is shown beside the bar.
     pub short: String,
 }
 

@@ -183,7 +183,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What is below it, and whether these are numbers that are compared with each other.
+    /// Its parts, and whether they are numbers that are compared with each other.
     fn parts(self) -> (Vec<Node<'a>>, bool) {
         match self {
             Node::Typed(of) => (of.parts().iter().map(Node::Typed).collect(), true),

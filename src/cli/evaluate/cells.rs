@@ -71,10 +71,10 @@ fn print_objects(args: &EvaluateArgs, columns: &[CellColumn], runs: &[EvaluatedR
     }
 }
 
-/// A run, a column, a topic and a value.
+/// The value of a column for a topic of a run: the name of the run, the column, the topic, the value.
 type Cell<'a> = (&'a str, &'a CellColumn<'a>, &'a str, f64);
 
-/// All values. Besides topics there are `all`, and the ends of its confidence interval.
+/// The values of all cells. The rows of a run are its topics, `all`, and the ends of the confidence interval of `all`.
 fn cells<'a>(
     args: &EvaluateArgs,
     columns: &'a [CellColumn<'a>],

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use riposte_eval::DocId;
 use riposte_eval::candidates::RerankCandidates;
 use riposte_eval::edition::Edition;
@@ -61,8 +61,11 @@ impl<'a> PlannedImages<'a> {
         let list = || resolved.source.open_or_stored();
         let listed = (!is_open).then(list).transpose()?;
         let (topics, mut candidates) = read_topics(wishes, &resolved.source.input, on_event)?;
-        let named_edition = wishes.edition.and_then(|year| Edition::find(None, year));
-        let edition = named_edition.unwrap_or_else(|| Edition::of_topics(&topics));
+        let edition = match wishes.edition {
+            Some(year) => Edition::find(None, year)
+                .with_context(|| format!("--edition {year}: the image task had no such year"))?,
+            None => Edition::of_topics(&topics),
+        };
         for (option, is_given) in [("--overlap", wishes.overlap), ("--debate", wishes.debate)] {
             ensure!(
                 !is_given || edition.has_stances(),
@@ -70,6 +73,10 @@ impl<'a> PlannedImages<'a> {
                 Edition::years_with_stances()
             );
         }
+        ensure!(
+            !wishes.debate || wishes.arguments.is_some(),
+            "--debate needs --arguments, which are on the sheets"
+        );
         let approaches = approaches(edition, named, &wishes.set)?;
         if wishes.arguments.is_some() && !wishes.debate {
             let mut named = approaches.iter();

@@ -43,7 +43,7 @@ enum TextsToRank {
 /// Checks that these approaches can be used together for a task.
 ///
 /// # Errors
-/// One asks a service, although there are others, or although the task does not allow it; or a key is given, and none asks a service.
+/// An approach that asks a service is used with others or for another task, or a key is given and no approach asks a service.
 fn check_services(task: TextTask, found: &[&TextApproach], key_file: Option<&Path>) -> Result<()> {
     match found.iter().find(|approach| approach.service.is_some()) {
         Some(asking) => {
